@@ -21,9 +21,17 @@ EXPERTS = {"expert_count": 5, "expert_used_count": 2, "expert_feed_forward_lengt
 ENDS = "token_embd v d, output_norm d, output v d"
 TIED = "token_embd v d, output_norm d"
 ATTN = "attn_norm d, attn_q q d, attn_k k d, attn_v k d, attn_output d q"
+
+
+def heads_of(heads, groups=2):
+    return f"attn_norm d, attn_q {8 * heads} d, attn_k {8 * groups} d, attn_v {8 * groups} d, attn_output d {8 * heads}"
+
+
 BIASES = "attn_q.bias q, attn_k.bias k, attn_v.bias k"
 QK_NORM = "attn_q_norm c, attn_k_norm c"
 FFN = "ffn_norm d, ffn_gate f d, ffn_up f d, ffn_down d f"
+FFN24, FFN16 = ("ffn_norm d, ffn_gate {0} d, ffn_up {0} d, ffn_down d {0}".format(n) for n in (24, 16))
+FUSED = "attn_norm d, attn_qkv 64 d, attn_output d q"
 MOE = "ffn_norm d, ffn_gate_inp e d, ffn_gate_exps e h d, ffn_up_exps e h d, ffn_down_exps e d h"
 SHARED = "ffn_gate_shexp h d, ffn_up_shexp h d, ffn_down_shexp d h"
 WINDOWS = {"attention.sliding_window": 5}
@@ -60,6 +68,65 @@ MODELS = {
     "gemma_embedding": ("gemma-embedding", RMS | TURN | WINDOWS | {"block_count": 7, "attention.key_length": 8, "attention.value_length": 8, "rope.freq_base_swa": 20.0,
                         "pooling_type": 1, "attention.sliding_window": 6}, TIED,
                         [ATTN, QK_NORM, FFN, "post_attention_norm d, post_ffw_norm d"]),
+    # decoders that transformers has no class of
+    "arctic": ("arctic", RMS | TURN | {"feed_forward_length": 14, "expert_count": 5, "expert_used_count": 2}, ENDS,
+               [ATTN, "ffn_norm d, ffn_gate d d, ffn_up d d, ffn_down d d, ffn_norm_exps d", MOE.replace("ffn_norm d, ", "")]),
+    "baichuan": ("baichuan", RMS | TURN | {"block_count": 32}, ENDS, [ATTN, FFN]),
+    "baichuan_13b": ("baichuan", RMS | {"block_count": 40, "attention.head_count_kv": 4}, ENDS, [heads_of(4, 4), FFN]),
+    "bailingmoe": ("bailingmoe", RMS | TURN | EXPERTS | {"expert_shared_count": 2, "expert_weights_scale": 1.5, "expert_weights_norm": True}, ENDS,
+                   [ATTN, MOE, "ffn_gate_shexp 28 d, ffn_up_shexp 28 d, ffn_down_shexp d 28"]),
+    "bailingmoe2": ("bailingmoe2", RMS | TURN | EXPERTS | {"block_count": 3, "leading_dense_block_count": 1, "expert_shared_count": 1, "expert_shared_feed_forward_length": 14,
+                    "expert_weights_scale": 2.5, "expert_weights_norm": True, "expert_gating_func": 2, "rope.dimension_count": 4}, ENDS,
+                    [[FUSED, QK_NORM, FFN]] + 2 * [[FUSED, QK_NORM, MOE, "exp_probs_b.bias e", SHARED]]),
+    "codeshell": ("codeshell", NORM | TURN, ENDS + ", output_norm.bias d",
+                  [FUSED, "attn_norm.bias d, attn_qkv.bias 64, attn_output.bias d, ffn_norm d, ffn_norm.bias d, ffn_up f d, ffn_up.bias f, ffn_down d f, ffn_down.bias d"]),
+    "cogvlm": ("cogvlm", RMS | {"attention.head_count_kv": 4}, ENDS,
+               ["attn_norm d, attn_qkv 96 d, attn_output d q", FFN, "vis_attn_qkv 96 d, vis_attn_output d q, vis_gate f d, vis_up f d, vis_down d f"]),
+    "deci": ("deci", RMS | TURN | {"block_count": 4, "attention.head_count": [4, 4, 0, 4], "attention.head_count_kv": [2, 0, 0, 4], "feed_forward_length": [40, 24, 40, 16],
+             "attention.key_length": 8, "attention.value_length": 8}, ENDS,
+             [[ATTN, FFN], ["attn_norm d, attn_output d d", FFN24], [FFN], [heads_of(4, 4), FFN16]]),
+    "exaone": ("exaone", RMS | TURN, TIED + ", rope_freqs 4 :1.5", [ATTN, FFN]),
+    "grok": ("grok", RMS | TURN | {"expert_count": 5, "expert_used_count": 2, "feed_forward_length": 14, "attention.output_scale": 0.3, "attn_logit_softcapping": 2.0,
+             "router_logit_softcapping": 1e9, "embedding_scale": 3.0, "logit_scale": 0.5}, ENDS, [ATTN, "attn_output_norm d", MOE, "layer_output_norm d"]),
+    "grok2": ("grok", RMS | TURN | EXPERTS | {"attention.output_scale": 0.3, "attn_logit_softcapping": 2.0, "final_logit_softcapping": 1.5,
+              "router_logit_softcapping": 1e9, "embedding_scale": 3.0, "logit_scale": 0.5}, ENDS,
+              [ATTN, "attn_output_norm d", MOE, "ffn_gate f d, ffn_up f d, ffn_down d f, post_ffw_norm d"]),
+    "jais": ("jais", NORM | {"attention.head_count_kv": None, "attention.max_alibi_bias": 8.0}, ENDS + ", output_norm.bias d",
+             ["attn_norm d, attn_norm.bias d, attn_qkv 96 d, attn_qkv.bias 96, attn_output d q, attn_output.bias d, ffn_norm d, ffn_norm.bias d, ffn_gate f d, ffn_gate.bias f",
+              "ffn_up f d, ffn_up.bias f, ffn_down d f, ffn_down.bias d"]),
+    "maincoder": ("maincoder", RMS | TURN, ENDS, [ATTN, QK_NORM, FFN]),
+    "maple": ("maple", RMS | TURN | WINDOWS | EXPERTS | {"block_count": 3, "attention.sliding_window_pattern": [True, True, False], "swiglu_clamp_exp": [0.1, 0.1, 0.1],
+              "rope.dimension_count": 4}, ENDS, [ATTN, QK_NORM, MOE]),
+    "muse_glimmer": ("muse-glimmer", RMS | TURN | WINDOWS | {"block_count": 4, "logit_scale": 0.5, "final_logit_softcapping": 1.5}, ENDS,
+                     [ATTN, QK_NORM, "attn_gate q d, post_attention_norm d", FFN, "post_ffw_norm d"]),
+    "openelm": ("openelm", RMS | TURN | {"block_count": 3, "attention.head_count": [4, 2, 6], "attention.head_count_kv": [2, 1, 3], "feed_forward_length": [40, 24, 40],
+                "attention.key_length": 8, "attention.value_length": 8}, TIED,
+                [["attn_norm d, attn_qkv 64 d, attn_output d 32", QK_NORM, FFN], ["attn_norm d, attn_qkv 32 d, attn_output d 16", QK_NORM, FFN24],
+                 ["attn_norm d, attn_qkv 96 d, attn_output d 48", QK_NORM, FFN]]),
+    "orion": ("orion", NORM, ENDS + ", output_norm.bias d", [ATTN, FFN, "attn_norm.bias d, ffn_norm.bias d"]),
+    "pangu": ("pangu-embedded", RMS | TURN, TIED, [ATTN, BIASES, "attn_output.bias d", FFN]),
+    "plamo": ("plamo", RMS, ENDS, [ATTN, "ffn_gate f d, ffn_up f d, ffn_down d f"]),
+    "plamo3": ("plamo3", RMS | TURN | WINDOWS | {"block_count": 4, "attention.sliding_window_pattern": 3, "rope.freq_base_swa": 20.0, "attention.key_length": 8,
+               "attention.value_length": 8}, TIED, [FUSED, QK_NORM, "!post_attention_norm d, ffn_norm d, ffn_up 80 d, ffn_down d f, !post_ffw_norm d"]),
+    "plm": ("plm", {"attention.layer_norm_rms_epsilon": 1e-6} | TURN | {"attention.head_count_kv": 4, "attention.kv_lora_rank": 10, "attention.key_length": 10, "attention.value_length": 6,
+            "rope.dimension_count": 4}, TIED,
+            ["attn_norm d, attn_q 40 d, attn_kv_a_mqa 14 d, attn_kv_a_norm 10, attn_kv_b 48 10, attn_output d 24, ffn_norm d, ffn_up f d, ffn_down d f"]),
+    "qwen": ("qwen", RMS | TURN | {"attention.head_count_kv": 4, "feed_forward_length": 80}, ENDS, ["attn_norm d, attn_qkv 96 d, attn_qkv.bias 96, attn_output d q", FFN]),
+    "refact": ("refact", RMS | {"attention.head_count_kv": 1}, ENDS, [heads_of(4, 1), FFN]),
+    "smallthinker": ("smallthinker", RMS | TURN | EXPERTS | {"block_count": 5, "attention.sliding_window": 4096, "expert_gating_func": 1}, TIED, [ATTN, MOE]),
+    "smallthinker_sigmoid": ("smallthinker", RMS | TURN | EXPERTS | {"expert_gating_func": 2}, ENDS, [ATTN, MOE]),
+    "spark2_5": ("spark2_5", RMS | TURN | WINDOWS | {"block_count": 3, "attention.head_count": [4, 2, 6], "attention.sliding_window_pattern": [True, False, True],
+                 "attention.key_length": 8, "attention.value_length": 8, "rope.freq_base_swa": 20.0, "rope.dimension_count": 4, "rope.dimension_count_swa": 8}, TIED,
+                 [[ATTN, "attn_gate 4 d", FFN], [heads_of(2), "attn_gate 2 d", FFN], [heads_of(6), "attn_gate 6 d", FFN]]),
+    "step35": ("step35", RMS | TURN | WINDOWS | EXPERTS | {"block_count": 3, "attention.head_count": [4, 2, 6], "attention.head_count_kv": [2, 2, 2],
+               "attention.sliding_window_pattern": [False, True, False], "attention.key_length": 8, "attention.value_length": 8, "rope.freq_base_swa": 20.0,
+               "expert_shared_feed_forward_length": 14, "expert_weights_scale": 1.5, "expert_weights_norm": True, "expert_gating_func": 2, "leading_dense_block_count": 1,
+               "moe_every_n_layers": 1, "swiglu_clamp_exp": [0.0, 0.0, 0.1], "swiglu_clamp_shexp": [0.0, 0.1, 0.0]}, ENDS + ", rope_freqs 4 :1.5",
+               [[ATTN, QK_NORM, "attn_gate 4 d", FFN], [heads_of(2), QK_NORM, "attn_gate 2 d", MOE, "exp_probs_b.bias e", SHARED],
+                [heads_of(6), QK_NORM, "attn_gate 6 d", MOE, "exp_probs_b.bias e", SHARED]]),
+    "talkie": ("talkie", RMS | TURN | {"logit_scale": 0.5}, "token_embd v d, output v d",
+               ["attn_q q d, attn_k k d, attn_v k d, attn_output d q, attn_q_norm n 1, ffn_gate f d, ffn_up f d, ffn_down d f, layer_output_scale 1"]),
+    "xverse": ("xverse", RMS | TURN, ENDS, [ATTN, FFN]),
 }
 # the length of the texts; models whose outputs are vectors of tokens, in place of logits
 TOKENS = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8]
