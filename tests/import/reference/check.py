@@ -37,7 +37,7 @@ ROUNDED = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "granite_hybrid", "granite_hy
            "bamba_rotated", "falcon_h1_multiplied", "falcon_h1_unnormed",
            "hunyuan_v1_dense_gguf"}                     # and the angles' base
 # where llama.cpp computes an activation by another formula
-LLAMA_BOUNDS = {"mpt": "1e-3"}
+LLAMA_BOUNDS = {"mpt": "1e-3", "nomic_bert_moe": "1e-3", "jina_bert_v2": "1e-3", "jina_bert_v2_code": "1e-3", "jina_bert_v3": "1e-3"}
 
 # whose files may have layers that predict further tokens
 FURTHER = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "nemotron_h_moe"}

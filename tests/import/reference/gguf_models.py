@@ -34,6 +34,11 @@ FFN24, FFN16 = ("ffn_norm d, ffn_gate {0} d, ffn_up {0} d, ffn_down d {0}".forma
 FUSED = "attn_norm d, attn_qkv 64 d, attn_output d q"
 MOE = "ffn_norm d, ffn_gate_inp e d, ffn_gate_exps e h d, ffn_up_exps e h d, ffn_down_exps e d h"
 SHARED = "ffn_gate_shexp h d, ffn_up_shexp h d, ffn_down_shexp d h"
+BERT = "token_embd v d, token_types 2 d, token_embd_norm d, token_embd_norm.bias d"
+BERT_ATTN = "attn_q q d, attn_q.bias q, attn_k q d, attn_k.bias q, attn_v q d, attn_v.bias q, attn_output d q, attn_output.bias d"
+BERT_FFN = "ffn_up f d, ffn_up.bias f, ffn_down d f, ffn_down.bias d"
+POST = "attn_output_norm d, attn_output_norm.bias d, layer_output_norm d, layer_output_norm.bias d"
+BOTH = {"attention.causal": False, "attention.head_count_kv": None, "pooling_type": 1}
 WINDOWS = {"attention.sliding_window": 5}
 
 # name: (architecture, keys, ends, layers: one text for all, or a list); a key None is absent
@@ -127,10 +132,28 @@ MODELS = {
     "talkie": ("talkie", RMS | TURN | {"logit_scale": 0.5}, "token_embd v d, output v d",
                ["attn_q q d, attn_k k d, attn_v k d, attn_output d q, attn_q_norm n 1, ffn_gate f d, ffn_up f d, ffn_down d f, layer_output_scale 1"]),
     "xverse": ("xverse", RMS | TURN, ENDS, [ATTN, FFN]),
+    # encoders, and decoders that fill masks
+    "eurobert": ("eurobert", RMS | TURN | {"pooling_type": 1, "attention.causal": False}, TIED, [ATTN, FFN]),
+    "neo_bert": ("neo-bert", RMS | TURN | {"pooling_type": 2, "attention.causal": False, "attention.head_count_kv": None, "rope.scaling.type": "none"},
+                 "token_embd v d, !enc.output_norm.weight d",
+                 ["attn_norm d, attn_qkv 96 d, attn_output d q, ffn_norm d, ffn_up 80 d, ffn_down d f"]),
+    "nomic_bert": ("nomic-bert", NORM | TURN | BOTH, BERT, ["attn_qkv 96 d, attn_output d q", POST, "ffn_gate f d, ffn_up f d, ffn_down d f"]),
+    "nomic_bert_moe": ("nomic-bert-moe", NORM | TURN | BOTH | {"block_count": 3, "moe_every_n_layers": 2, "expert_count": 5, "expert_used_count": 2}, BERT,
+                       [[BERT_ATTN, POST, BERT_FFN], [BERT_ATTN, POST, "ffn_gate_inp e d, ffn_up_exps e f d, ffn_down_exps e d f"], [BERT_ATTN, POST, BERT_FFN]]),
+    "jina_bert_v2": ("jina-bert-v2", NORM | BOTH, BERT, [BERT_ATTN, POST, "ffn_gate f d, ffn_up f d, ffn_down d f, ffn_down.bias d"]),
+    "jina_bert_v2_code": ("jina-bert-v2", NORM | BOTH, BERT, [BERT_ATTN, POST, "attn_q_norm d, attn_q_norm.bias d, attn_k_norm d, attn_k_norm.bias d, attn_norm_2 d, attn_norm_2.bias d",
+                          "ffn_up 80 d, ffn_down d f, ffn_down.bias d"]),
+    "jina_bert_v3": ("jina-bert-v3", NORM | TURN | BOTH, BERT, ["attn_qkv 96 d, attn_qkv.bias 96, attn_output d q, attn_output.bias d", POST, BERT_FFN]),
+    "llada": ("llada", RMS | TURN | {"attention.causal": False}, ENDS, [ATTN, FFN]),
+    "dream": ("dream", RMS | TURN | {"attention.causal": False}, ENDS, [ATTN, BIASES, FFN]),
+    "llada_moe": ("llada-moe", RMS | TURN | EXPERTS | {"attention.causal": False}, ENDS, [ATTN, QK_NORM, MOE]),
+    "rnd1": ("rnd1", RMS | TURN | EXPERTS, TIED, [ATTN, QK_NORM, MOE]),
 }
 # the length of the texts; models whose outputs are vectors of tokens, in place of logits
 TOKENS = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8]
-VECTORS = {"llama_embed", "gemma_embedding"}
+VECTORS = {"llama_embed", "gemma_embedding", "eurobert", "neo_bert", "nomic_bert", "nomic_bert_moe", "jina_bert_v2", "jina_bert_v2_code", "jina_bert_v3"}
+# the program of llama.cpp for these takes the logits of the token before
+SHIFTED = {"dream", "rnd1"}
 
 
 def tensors_of(text, prefix=""):
