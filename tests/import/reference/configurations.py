@@ -85,6 +85,24 @@ CONFIGURATIONS = {
     },
     "diffllama": {"": {"num_hidden_layers": 3, "rope_parameters": {"rope_theta": 50.0}}, "other": flipped()},
     "ernie4_5": DEFAULT,
+    "ernie4_5_moe": {
+        "": {"num_hidden_layers": 4, "moe_layer_end_index": 2, "moe_norm_min": 0.5},
+        "other": flipped(num_hidden_layers=4, moe_layer_start_index=0, moe_layer_interval=2, moe_num_shared_experts=0, moe_k=3),
+    },
+    "exaone4": DEFAULT,
+    "seed_oss": DEFAULT,
+    "apertus": {"": {}, "other": flipped(hidden_act="gelu", num_key_value_heads=2)},
+    "apertus1p5_text": {"": {"output_vocab_size": 31}, "other": flipped(num_key_value_heads=2)},
+    "persimmon": DEFAULT,
+    "fuyu": {"": {"patch_size": 2, "image_token_id": 36, "text_config": {
+        "model_type": "persimmon", "vocab_size": 37, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "max_position_embeddings": 40, "layer_norm_eps": 1e-3, "rope_parameters": {"rope_type": "default", "rope_theta": 50.0, "partial_rotary_factor": 0.5}}}},
+    "olmo_hybrid": {
+        "": {"linear_key_head_dim": 8, "linear_value_head_dim": 8, "num_hidden_layers": 3, "layer_types": ["linear_attention", F, "linear_attention"], "rope_parameters": {"rope_type": "default", "rope_theta": None}},
+        "other": flipped(linear_key_head_dim=8, linear_value_head_dim=4, linear_num_key_heads=2, linear_num_value_heads=4, layer_types=["full_attention", "linear_attention"],
+                         num_hidden_layers=2, linear_conv_kernel_dim=3, attention_bias=False),
+    },
+    "afmoe": DEFAULT, "flint": {"": {}, "other": flipped(mlp_only_layers=[1], num_hidden_layers=3, layer_types=[S, F, S])}, "kolibri1": DEFAULT,
     # the E models: embeddings for each layer, shared keys and values
     "gemma4_text": {
         "": {"num_hidden_layers": 5, "layer_types": [S, F, S, S, F], "num_kv_shared_layers": 2, "use_double_wide_mlp": True, "global_head_dim": 16, "final_logit_softcapping": 5.0,
@@ -223,10 +241,18 @@ CONFIGURATIONS = {
         "other": flipped(**BESIDE_PHI, sliding_window=5, original_max_position_embeddings=9, rope_parameters={
             "rope_type": "longrope", "rope_theta": 1e4, "partial_rotary_factor": 1.0, "short_factor": [1.0, 1.1, 1.2, 1.3], "long_factor": [1.0, 2.0, 3.0, 4.0]}),
     },
+    # decoders of encoder-decoders, without the encoder
+    **{kind: {"causal": {"class": name}, "causal_other": flipped(**{"class": name})} for kind, name in {
+        "bart": "BartForCausalLM", "bigbird_pegasus": "BigBirdPegasusForCausalLM", "blenderbot": "BlenderbotForCausalLM",
+        "blenderbot-small": "BlenderbotSmallForCausalLM", "marian": "MarianForCausalLM", "mbart": "MBartForCausalLM", "pegasus": "PegasusForCausalLM",
+        "plbart": "PLBartForCausalLM", "whisper": "WhisperForCausalLM"}.items()},
+    "mvp": {"causal": {"class": "MvpForCausalLM"}, "causal_other": flipped(**{"class": "MvpForCausalLM", "use_prompt": False})},
+    "trocr": {"": {"pad_token_id": 4}, "other": flipped(pad_token_id=7)},        # no tokens of the text
     "vaultgemma": {
         "": {},
         "other": flipped(attention_bias=False, tie_word_embeddings=True, final_logit_softcapping=None, attn_logit_softcapping=None, layer_types=[F, F, S]),
     },
+    "qwen3_moe": {"": {}, "other": flipped(attention_bias=False, use_sliding_window=False)},
     "xglm": {"": {}, "other": flipped(add_cross_attention=False)},
     "youtu": {
         "": {"head_dim": 4},
@@ -234,8 +260,19 @@ CONFIGURATIONS = {
                          rope_parameters=YARN | {"mscale": 0.7, "mscale_all_dim": 0.7}),
     },
 }
+OF_ENCODER = {key: "of the encoder" for key in ("encoder_layers", "encoder_attention_heads", "encoder_ffn_dim")}
 # for each type, and for all, options that are not visible in the output, and the reason
 INVISIBLE = {
+    **{kind: OF_ENCODER for kind in ("bart", "marian", "mbart", "pegasus", "plbart")},
+    "bigbird_pegasus": OF_ENCODER | {key: "of the encoder" for key in ("attention_type", "block_size", "num_random_blocks")} | {
+        "tie_word_embeddings": "the class has a head of its own in both cases"},
+    "blenderbot-small": OF_ENCODER | {"scale_embedding": "of the encoder"},
+    "mvp": OF_ENCODER | {key: "of prompts" for key in ("use_prompt", "prompt_length", "prompt_mid_dim")},
+    "blenderbot": OF_ENCODER | {"encoder_no_repeat_ngram_size": "of generation"},
+    "whisper": OF_ENCODER | {key: "of the encoder" for key in (
+        "scale_embedding", "num_mel_bins", "max_source_positions", "use_weighted_layer_sum", "classifier_proj_size",
+        "apply_spec_augment", "mask_time_prob", "mask_time_length", "mask_time_min_masks", "mask_feature_prob", "mask_feature_length", "mask_feature_min_masks",
+        "median_filter_width")} | {"max_target_positions": "it only limits the context", "suppress_tokens": "of generation", "begin_suppress_tokens": "of generation"},
     "hy_v3": {"enable_moe_fp32_combine": "the type of a sum"},
     "modernbert-decoder": {"local_attention": "sliding_window, which the class saves beside it, has precedence"},
     "": {"max_position_embeddings": "it only limits the context", "pretraining_tp": "of training", "qk_head_dim": "the sum of two others"},

@@ -58,6 +58,20 @@ def arguments_of(kind, changes):
 COMPUTED = r".*\.(slope_rate|query_decay|key_decay|diagonal_decay)"
 
 
+def tables_of(module):
+    """{name: submodule} of sinusoids, which the class rounds to float32."""
+    return {f"{name}.weight": part for name, part in module.named_modules() if hasattr(part, "create_weight")}
+
+
+def sinusoids(part):
+    """The table of such a submodule, in float64."""
+    rounded, torch.FloatTensor = torch.FloatTensor, lambda values: torch.as_tensor(values, dtype=torch.float64)
+    try:
+        return part.create_weight()
+    finally:
+        torch.FloatTensor = rounded
+
+
 def make(cls, config, folder):
     """Writes FOLDER: config.json, model.safetensors, weights.json.  The class in float64 that has read it."""
     config.architectures = [cls.__name__]
@@ -68,7 +82,8 @@ def make(cls, config, folder):
     directory.without_ends(module)
     directory.save(module, folder)
     written = seeded.described(folder / "model.safetensors")
-    tensors = {name: row for name, row in written.items() if not re.fullmatch(COMPUTED, name)}
+    tables = tables_of(module)
+    tensors = {name: row for name, row in written.items() if not re.fullmatch(COMPUTED, name) and name not in tables}
     seeded.save(folder, tensors)
     seeded.write(folder, tensors)
     found = common.opened(folder, cls, written.keys() - tensors.keys())
@@ -76,6 +91,11 @@ def make(cls, config, folder):
         if name not in module.state_dict() or name in written.keys() - tensors.keys():
             owner, _, own = name.rpartition(".")
             setattr(found.get_submodule(owner), own, buffer.clone())
+    for part in tables_of(found).values():
+        part.weight = torch.nn.Parameter(sinusoids(part), requires_grad=False)
+    for part in found.modules():
+        if torch.is_tensor(getattr(part, "weights", None)) and hasattr(part, "get_embedding"):
+            part.weights = part.get_embedding(*part.weights.shape, part.padding_idx)
     return found
 
 
