@@ -223,6 +223,7 @@ config_setting
         | names '=' expr                        { $$ = node(p, AST_LET, @$, KIDS($1, $3)); }
         | CHECKPOINT expr                       { $$ = node(p, AST_CHECKPOINT_USE, @$, KIDS($2)); }
         | LOOP NAME '{' config_settings '}'     { $$ = name_tree(retagged($4, AST_LOOP, @$), $2, @2); }
+        | LOOP NAME NONE                        { $$ = name_tree(node(p, AST_LOOP_NONE, @$, NO_KIDS), $2, @2); }
         | settings_if
         ;
 settings_if

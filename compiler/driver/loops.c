@@ -10,7 +10,12 @@ const Input *text_input(const Graph *g)
         for (int i = 0; i < g->nnamed && g->past >= 0; i++)
                 if (i != g->time && i != g->past && ids_of(g, i))
                         return ids_of(g, i);
-        return ids_of(g, g->past >= 0 ? g->time : growing_dimension(g));
+        if (g->past >= 0 || growing_dimension(g) >= 0)
+                return ids_of(g, g->past >= 0 ? g->time : growing_dimension(g));
+        for (int i = 0; i < g->nnamed; i++) /* no output has it: only classes of the text */
+                if (ids_of(g, i))
+                        return ids_of(g, i);
+        return NULL;
 }
 
 static const Input *picture_input(const Graph *g)

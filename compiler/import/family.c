@@ -48,8 +48,9 @@ const Ast *family_declares(const Import *m, Definition *d, const char *name, boo
 
 bool family_generates(const Import *m, Definition *d)
 {
-        if (item_loop_named(m, "generate"))
-                return true;
+        const StatedLoop *stated = item_loop_named(m, "generate");
+        if (stated)
+                return !stated->is_none;
         for (int depth = 0; d && depth < MAX_MODELS; depth++, d = parent_of(m, d)) {
                 const Ast *body = d->ast->kid[1];
                 for (int i = body->nkid - 1; i >= 0; i--) {

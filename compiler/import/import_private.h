@@ -119,9 +119,10 @@ typedef struct {
         const Ast *ast;   /* the expression */
 } StatedSetting;
 
-/* A loop of the item: `loop NAME { … }`. */
+/* A loop of the item: `loop NAME { … }`, or `loop NAME none`. */
 typedef struct {
         const char *name;
+        bool is_none;
         StatedSetting *setting;
         int nsetting, setting_cap;
 } StatedLoop;
@@ -255,7 +256,7 @@ Definition *family_find(const Import *m, const char *name); /* a model of the li
 const Ast *family_declares(const Import *m, Definition *family, const char *name, bool with_settings);
 /* the family's checkpoint by name; NULL: none, or without a name */
 const char *family_checkpoint(const Import *m, Definition *family);
-/* whether the family, or the item, has `loop generate` */
+/* whether the item states `loop generate`, or the family has it and the item leaves it */
 bool family_generates(const Import *m, Definition *family);
 /* whether the family has the same value without the setting */
 bool family_gives(Import *m, Definition *family, const StatedSetting *s);

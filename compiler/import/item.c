@@ -191,7 +191,7 @@ static Stated settings_of_model(Import *m)
         return (Stated){&m->setting, &m->nsetting, &m->setting_cap};
 }
 
-static Stated settings_of_loop(Import *m, const char *name)
+static StatedLoop *loop_named(Import *m, const char *name)
 {
         int i = 0;
         while (i < m->nloop && m->loop[i].name != name)
@@ -200,7 +200,13 @@ static Stated settings_of_loop(Import *m, const char *name)
                 GROW(m->arena, m->loop, m->nloop, m->loop_cap);
                 m->loop[m->nloop++] = (StatedLoop){.name = name};
         }
-        return (Stated){&m->loop[i].setting, &m->loop[i].nsetting, &m->loop[i].setting_cap};
+        return &m->loop[i];
+}
+
+static Stated settings_of_loop(Import *m, const char *name)
+{
+        StatedLoop *l = loop_named(m, name);
+        return (Stated){&l->setting, &l->nsetting, &l->setting_cap};
 }
 
 const StatedLoop *item_loop_named(const Import *m, const char *name)
@@ -240,6 +246,8 @@ static void run_settings(Import *m, const Stated *to, const Ast *settings)
                         item_set(m, to, s->kid[0]->kid[0]->name, s->kid[1], true);
                 else if (s->kind == AST_LOOP)
                         item_loop(m, s);
+                else if (s->kind == AST_LOOP_NONE)
+                        loop_named(m, s->name)->is_none = true;
                 while (s && s->kind == AST_IF) {
                         const Ast *branch = config_truth(m, NULL, s->kid[0]) ? s->kid[1] : s->kid[2];
                         if (branch && branch->kind == AST_DO && !m->failed)

@@ -216,7 +216,7 @@ static void check_family_has(Lint *l, Definition *family, const char *name, Span
 /* Settings of a loop are checked when a model states them: some have the names of inputs. */
 static void walk_loop(Lint *l, const Ast *s)
 {
-        if (s->kind == AST_LOOP && loop_number(s->name) < 0)
+        if ((s->kind == AST_LOOP || s->kind == AST_LOOP_NONE) && loop_number(s->name) < 0)
                 diag_error(l->diag, s->name_span, "unknown loop %s", s->name);
         if (s->kind == AST_SETTING || s->kind == AST_IF)
                 lint_walk(l, s->kid[0]);
@@ -227,7 +227,7 @@ static void walk_loop(Lint *l, const Ast *s)
 
 static void walk_settings(Lint *l, Definition *family, const Ast *s)
 {
-        if (s->kind == AST_LOOP) {
+        if (s->kind == AST_LOOP || s->kind == AST_LOOP_NONE) {
                 walk_loop(l, s);
                 return;
         }

@@ -363,6 +363,10 @@ static void spec_loops(Import *m, Text *t)
 {
         for (int i = 0; i < m->nloop; i++) {
                 const StatedLoop *l = &m->loop[i];
+                if (l->is_none) {
+                        text_printf(t, "    loop %s none\n", l->name);
+                        continue;
+                }
                 if (!strcmp(l->name, "generate") && !l->nsetting)
                         continue;
                 text_printf(t, "    loop %s {", l->name);

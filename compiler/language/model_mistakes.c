@@ -2,6 +2,9 @@
  * given twice, and a block that replaces none and is never called. */
 #include "elaborate_private.h"
 
+#include <ctype.h>
+#include <string.h>
+
 /* ---- values given twice ---- */
 
 typedef struct {
@@ -74,12 +77,30 @@ static void check_given_once(Elaborator *e, const Ast *model)
 
 /* ---- blocks that nothing calls ---- */
 
+static bool is_name_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+/* Whether the name stands between the braces of a checkpoint's entry: "{stem}layers.{i}.weight". */
+static bool in_braces(const char *entry, const char *name)
+{
+        const size_t n = strlen(name);
+        for (const char *at = entry; (at = strstr(at, name)); at += n) {
+                const char *open = at;
+                while (open > entry && *open != '{' && *open != '}')
+                        open--;
+                if (*open == '{' && !is_name_letter(at[-1]) && !is_name_letter(at[n]))
+                        return true;
+        }
+        return false;
+}
+
 /* Whether an expression in the tree has the name; assigned variables don't count. */
 static bool reads_name(const Ast *tree, const char *name, const Ast *except)
 {
         if (!tree || tree == except || tree->kind == AST_NAMES)
                 return false;
         if (tree->name == name && (tree->kind == AST_NAME || (tree->kind == AST_ARG && !tree->kid[0])))
+                return true;
+        if ((tree->kind == AST_MAP || tree->kind == AST_RULE) && in_braces(tree->name, name))
                 return true;
         for (int i = 0; i < tree->nkid; i++)
                 if (reads_name(tree->kid[i], name, except))

@@ -152,6 +152,12 @@ CONFIGURATIONS = {
                          index_topk_freq=2, index_skip_topk_offset=1, attention_bias=False, mlp_bias=False, norm_topk_prob=True, tie_word_embeddings=False,
                          rope_parameters=YARN | {"mscale": 0.7, "mscale_all_dim": 0.7}),
     },
+    "gpt_bigcode": {"": {"num_key_value_heads": 1}},
+    "gpt_neo": {"": {"attention_types": [[["global", "local"], 2]], "attention_layers": ["global", "local"] * 2, "num_layers": 4}},
+    "jamba": {"": {"num_hidden_layers": 4, "attn_layer_period": 3, "attn_layer_offset": 1, "expert_layer_period": 2, "expert_layer_offset": 1}},
+    "nemotron": {"": {"num_key_value_heads": 2, "head_dim": 8}},
+    "qwen3_5_text": {"": {"head_dim": 16}},
+    "qwen3_next": {"": {"head_dim": 16}},
     "helium": {"": {"head_dim": 8}, "other": flipped(attention_bias=False, mlp_bias=False)},
     "granite_swa": {
         "": {"layer_rope_theta": [50.0, 1e4, 0, 50.0, 7e3]},

@@ -4,7 +4,7 @@
     V/bin/python tests/import/reference/new.py TYPE [NAME...] [--no-options] [--skeleton] [--lathe build/lathe] [--folder build/new] [--class CLASS] [--keep]
 
 TYPE: a model type of transformers, such as olmo3.  For each of its configurations (configurations.py; by default a small one, and one with the
-switches the other way) it makes a directory with random weights, records what transformers computes in float64, imports the directory with
+switches the other way; then the first with each other head that an item names) it makes a directory with random weights, records what transformers computes in float64, imports the directory with
 lathe, and compares.  It prints the first value within the model that differs.  Without a config item it prints the beginning of one
 (--skeleton: also if there is one).
 Then it changes one option at a time: lathe must agree with transformers or refuse.  Options that change no output are listed.
@@ -236,6 +236,12 @@ def trial(lathe, path, architecture):
     return said, said == "agrees"
 
 
+def has_head(name):
+    """Whether an item names this class."""
+    items = (ROOT / "models" / "lib" / "huggingface.model").read_text()
+    return f'"{name}"' in items
+
+
 def keep(folder, name):
     target = HERE / "kept" / name
     if (target / "gguf.json").exists() and not (folder / name / "gguf.json").exists():
@@ -261,14 +267,15 @@ def main():
     given = parser.parse_args()
     lathe, folder = Lathe(given.lathe), pathlib.Path(given.folder)
     failed, seen = [], {}
-    for name, changes in configurations.of_type(given.type).items():
-        if given.names and name not in given.names:
+    own, heads = configurations.of_type(given.type), workshop.heads(given.type)
+    for name, changes in (own | heads).items():
+        if given.names and name not in given.names or name in heads and not given.names and not has_head(changes["class"]):
             continue
         changes = changes | ({"class": given.cls} if given.cls else {})
         good = try_one(lathe, given.type, name, changes, folder, given.skeleton)
         if good and given.keep:
             keep(folder, name)
-        if good and not given.no_options:
+        if good and not given.no_options and name in own:
             good = try_options(lathe, given.type, name, changes, folder, seen)
         failed += [] if good else [name]
     reasons = configurations.INVISIBLE[""] | configurations.INVISIBLE.get(given.type, {})

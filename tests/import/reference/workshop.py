@@ -11,6 +11,7 @@ import transformers
 from transformers import CONFIG_MAPPING
 from transformers.models.auto import modeling_auto
 
+import configurations
 import directory
 import seeded
 import shrink
@@ -25,6 +26,15 @@ HEADS = {"encoder-decoder": "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "mas
 def classes(head):
     """{type: names of its classes}"""
     return {kind: list(names) if isinstance(names, tuple) else [names] for kind, names in getattr(modeling_auto, HEADS[head]).items()}
+
+
+def heads(kind):
+    """{name: keys} of the first configuration with each other head: classes of texts, where the last token fills up, of tokens, and answers."""
+    (name, keys), *_ = configurations.of_type(kind).items()
+    filler = {} if kind in classes("masked") else {"pad_token_id": int(common.tokens(shrink.TEXT, shrink.VOCABULARY)[-1])}
+    more = {"classifier": ("texts", filler), "token classifier": ("tokens", {}), "answers": ("answers", {})}
+    return {f"{name}_{ours}": keys | given | {"class": classes(head)[kind][0], "num_labels": 3}
+            for head, (ours, given) in more.items() if kind in classes(head)}
 
 
 def class_of(kind, name=None):
@@ -107,7 +117,8 @@ def inputs_of(module):
     ids = common.tokens(shrink.TEXT, c.vocab_size)
     if c.is_encoder_decoder and not kind.endswith("EncoderModel"):
         return {"words": ids, "tokens": common.tokens(shrink.TEXT + 4, c.vocab_size)}, {"words": "input_ids", "tokens": "decoder_input_ids"}
-    if module.can_generate() or getattr(c, "is_decoder", False):
+    of_decoder = c.model_type in classes("causal") and c.model_type not in classes("masked")
+    if module.can_generate() or getattr(c, "is_decoder", False) or of_decoder:
         return {"tokens": ids}, {"tokens": "input_ids"}
     given = {"tokens": ids, "keep": (torch.arange(shrink.TEXT) < shrink.TEXT - 3).long()}
     if (getattr(c, "type_vocab_size", 0) or 0) > 1:
