@@ -191,30 +191,28 @@ static Stated settings_of_model(Import *m)
         return (Stated){&m->setting, &m->nsetting, &m->setting_cap};
 }
 
-static StatedLoop *loop_named(Import *m, const char *name)
-{
-        int i = 0;
-        while (i < m->nloop && m->loop[i].name != name)
-                i++;
-        if (i == m->nloop) {
-                GROW(m->arena, m->loop, m->nloop, m->loop_cap);
-                m->loop[m->nloop++] = (StatedLoop){.name = name};
-        }
-        return &m->loop[i];
-}
-
-static Stated settings_of_loop(Import *m, const char *name)
-{
-        StatedLoop *l = loop_named(m, name);
-        return (Stated){&l->setting, &l->nsetting, &l->setting_cap};
-}
-
 const StatedLoop *item_loop_named(const Import *m, const char *name)
 {
         for (int i = 0; i < m->nloop; i++)
                 if (!strcmp(m->loop[i].name, name))
                         return &m->loop[i];
         return NULL;
+}
+
+static StatedLoop *loop_added(Import *m, const char *name)
+{
+        StatedLoop *known = (StatedLoop *)item_loop_named(m, name);
+        if (known)
+                return known;
+        GROW(m->arena, m->loop, m->nloop, m->loop_cap);
+        m->loop[m->nloop] = (StatedLoop){.name = name};
+        return &m->loop[m->nloop++];
+}
+
+static Stated settings_of_loop(Import *m, const char *name)
+{
+        StatedLoop *l = loop_added(m, name);
+        return (Stated){&l->setting, &l->nsetting, &l->setting_cap};
 }
 
 static void item_set(Import *m, const Stated *to, const char *name, const Ast *value, bool declares)
@@ -247,7 +245,7 @@ static void run_settings(Import *m, const Stated *to, const Ast *settings)
                 else if (s->kind == AST_LOOP)
                         item_loop(m, s);
                 else if (s->kind == AST_LOOP_NONE)
-                        loop_named(m, s->name)->is_none = true;
+                        loop_added(m, s->name)->is_none = true;
                 while (s && s->kind == AST_IF) {
                         const Ast *branch = config_truth(m, NULL, s->kid[0]) ? s->kid[1] : s->kid[2];
                         if (branch && branch->kind == AST_DO && !m->failed)

@@ -31,13 +31,15 @@ def main(lathe):
             above = table[above][0]
         if parent == "absent":
             continue
-        where = [(architecture, path) for architecture, path in where if architecture not in HEADLESS]
+        # of the heads that an item has the one with most keys, classes of a text
+        where = [(architecture, path) for architecture, path in where if architecture not in HEADLESS and
+                 (architecture.endswith("ForSequenceClassification") or not defaults.is_repeated(architecture, where))]
         for architecture, path in where:
             path = [p.strip('"') for p in path]
             theirs = defaults.of_class(architecture, path, kinds)
             keys = {key: value for key, (known, value) in whole.items() if known and key not in ("model_type", "architectures")}
             said = {key: theirs[key] for key in keys if theirs and key in theirs}
-            said |= OTHERWISE.get(architecture, {})
+            said |= OTHERWISE.get(defaults.HEAD.sub("ForCausalLM", architecture), {})
             needed = {key: theirs[key] for key, (_, value) in whole.items() if value is defaults.NEEDED and theirs and key in theirs}
             out["/".join([architecture, *path])] = {"needed": needed, "class": said, "item": {k: v for k, v in keys.items() if k not in said}}
     rows = [f"{json.dumps(name)}: {json.dumps(row, sort_keys=True)}" for name, row in sorted(out.items())]

@@ -277,6 +277,20 @@ with tempfile.TemporaryDirectory() as work:
         same(embedded("sentence", "-", text=f"{A}\n{B}"), embedded("sentence", A, B))
         same(embedded("sentence", "-p", A), embedded("sentence", A))
 
+    @check("classes of a decoder")
+    def _():
+        def likely(m, tokens):
+            return sorted(float(line.split()[0]) for line in lathe("run", TEXTS, m, tokens).splitlines())
+
+        for m in ("judged", "filled_up"):
+            near(likely(m, A), sorted(softmax(evaluated(TEXTS, m, "-p", A, "--output", "scores")["scores"])), 1e-4)
+        scores = [evaluated(TEXTS, "filled_up", "-p", tokens, "--output", "scores")["scores"] for tokens in (A, A + " 7 7", "7 " + A, "7 7 7", "7")]
+        same(scores[0], scores[1])
+        same(scores[3], scores[4])
+        same(scores[0] == scores[2], False)
+        same(evaluated(TEXTS, "judged", "-p", A + " 7", "--output", "scores")["scores"] == scores[0], False)
+        same(evaluated(TEXTS, "judged", "-p", A, "--output", "scores")["scores"], scores[0])
+
     @check("texts from a file")
     def _():
         write("texts.txt", f"{A}\n{B}\n")
