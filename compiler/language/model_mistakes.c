@@ -77,7 +77,10 @@ static void check_given_once(Elaborator *e, const Ast *model)
 
 /* ---- blocks that nothing calls ---- */
 
-static bool is_name_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
+static bool is_name_letter(char c)
+{
+        return isalnum((unsigned char)c) || c == '_';
+}
 
 /* Whether the name stands between the braces of a checkpoint's entry: "{stem}layers.{i}.weight". */
 static bool in_braces(const char *entry, const char *name)
