@@ -317,7 +317,7 @@ static int64_t affine_most(const Graph *g, const Affine *a, const Type *t, int s
 static bool bound_within(const Graph *g, const AffineBound *b, int n, const Type *t, int sign, int64_t most)
 {
         for (int i = 0; i < n; i++)
-                if (affine_most(g, &b[i].affine, t, sign) <= most * b[i].den)
+                if (most > INT64_MAX / b[i].den || affine_most(g, &b[i].affine, t, sign) <= most * b[i].den)
                         return true;
         return false;
 }
