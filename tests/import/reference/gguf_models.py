@@ -10,7 +10,7 @@ import described_gguf
 import seeded
 from described_gguf import gguf_file
 
-SIZES = {"d": 32, "q": 32, "k": 16, "f": 40, "v": 37, "e": 5, "h": 14, "c": 8, "n": 4}
+SIZES = {"d": 32, "q": 32, "k": 16, "f": 40, "v": 37, "e": 5, "h": 14, "c": 8, "n": 4, "w": 128}
 COMMON = {"block_count": 2, "context_length": 64, "embedding_length": 32, "feed_forward_length": 40, "attention.head_count": 4, "attention.head_count_kv": 2}
 RMS = {"attention.layer_norm_rms_epsilon": 1e-3}
 NO_EPS = {"attention.layer_norm_rms_epsilon": 1e-12}     # llama.cpp does not read it for these
@@ -39,6 +39,10 @@ BERT_ATTN = "attn_q q d, attn_q.bias q, attn_k q d, attn_k.bias q, attn_v q d, a
 BERT_FFN = "ffn_up f d, ffn_up.bias f, ffn_down d f, ffn_down.bias d"
 POST = "attn_output_norm d, attn_output_norm.bias d, layer_output_norm d, layer_output_norm.bias d"
 BOTH = {"attention.causal": False, "attention.head_count_kv": None, "pooling_type": 1}
+RWKV = """attn_norm w, attn_norm.bias w, attn_norm_2 w, attn_norm_2.bias w, time_mix_lerp_fused 6 1 1 w, time_mix_w0 w, time_mix_w1 6 w, time_mix_w2 w 6, time_mix_a0 w,
+          time_mix_a1 5 w, time_mix_a2 w 5, time_mix_v0 w, time_mix_g1 9 w, time_mix_g2 w 9, time_mix_k_k w, time_mix_k_a w, time_mix_r_k w, time_mix_receptance w w,
+          time_mix_key w w, time_mix_value w w, time_mix_output w w, time_mix_ln w :1, time_mix_ln.bias w, channel_mix_lerp_k 1 1 w, channel_mix_key f w, channel_mix_value w f"""
+MIMO = "attn_norm d, attn_q q d, attn_k k d, attn_v 12 d, attn_output d 24"
 WINDOWS = {"attention.sliding_window": 5}
 
 # name: (architecture, keys, ends, layers: one text for all, or a list); a key None is absent
@@ -132,6 +136,15 @@ MODELS = {
     "talkie": ("talkie", RMS | TURN | {"logit_scale": 0.5}, "token_embd v d, output v d",
                ["attn_q q d, attn_k k d, attn_v k d, attn_output d q, attn_q_norm n 1, ffn_gate f d, ffn_up f d, ffn_down d f, layer_output_scale 1"]),
     "xverse": ("xverse", RMS | TURN, ENDS, [ATTN, FFN]),
+    "mimo2": ("mimo2", RMS | TURN | WINDOWS | EXPERTS | {"block_count": 4, "attention.head_count_kv": [1, 2, 2, 2], "attention.sliding_window_pattern": [0, 1, 1, 0],
+              "attention.key_length": 8, "attention.value_length": 6, "rope.dimension_count": 4, "rope.freq_base_swa": 20.0, "attention.value_scale": 0.5, "expert_gating_func": 2},
+              ENDS, [["attn_norm d, attn_q q d, attn_k 8 d, attn_v 6 d, attn_output d 24", FFN], [MIMO, "attn_sinks 4", MOE, "exp_probs_b.bias e"],
+                     [MIMO, "attn_sinks 4", MOE, "exp_probs_b.bias e"], [MIMO, MOE, "exp_probs_b.bias e"]]),
+    "rwkv7": ("rwkv7", {"embedding_length": 128, "attention.layer_norm_epsilon": 1e-5, "attention.head_count": 0, "attention.head_count_kv": None, "wkv.head_size": 64,
+              "attention.decay_lora_rank": 6, "attention.iclr_lora_rank": 5, "attention.value_residual_mix_lora_rank": 7, "attention.gate_lora_rank": 9, "token_shift_count": 2},
+              "token_embd v w, output_norm w, output v w, output_norm.bias w, token_embd_norm w, token_embd_norm.bias w",
+              [[RWKV, "time_mix_v1 5 w, time_mix_v2 w 5"], [RWKV, "time_mix_v1 7 w, time_mix_v2 w 7"]]),
+    "seed_oss": ("seed_oss", RMS | TURN | {"attention.key_length": 8, "attention.value_length": 8}, ENDS, [ATTN, BIASES, FFN.replace("ffn_norm", "post_attention_norm")]),
     # encoders, and decoders that fill masks
     "eurobert": ("eurobert", RMS | TURN | {"pooling_type": 1, "attention.causal": False}, TIED, [ATTN, FFN]),
     "neo_bert": ("neo-bert", RMS | TURN | {"pooling_type": 2, "attention.causal": False, "attention.head_count_kv": None, "rope.scaling.type": "none"},
