@@ -40,10 +40,21 @@ ROUNDED = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "granite_hybrid", "granite_hy
 LLAMA_BOUNDS = {"mpt": "1e-3", "nomic_bert_moe": "1e-3", "jina_bert_v2": "1e-3", "jina_bert_v2_code": "1e-3", "jina_bert_v3": "1e-3"}
 
 # whose files may have layers that predict further tokens
-FURTHER = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "nemotron_h_moe"}
+FURTHER = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "nemotron_h_moe", "exaone_moe", "glm_moe_dsa", "hy_v3"}
 
 # values of GGUF keys that no item can take, and the messages
 REFUSED = {
+    "cohere2_moe": [("expert_weights_scale", 2.0, "expert_weights_scale 1"), ("expert_weights_norm", False, "normed softmax gates"),
+                    ("attention.sliding_window_pattern", [1, 0, 1], "sliding_window_pattern must have true or false for each layer"),
+                    ("rope.freq_base_swa", 20.0, "cohere2moe supports only unscaled positions"), ("expert_shared_count", 3, "expert_shared_count times")],
+    "dots1_gguf": [("expert_gating_func", 1, "this family supports only sigmoid gates"), ("expert_shared_feed_forward_length", 9, "expert_shared_count times"),
+                   ("attention.layer_norm_epsilon", 1e-5, "only one epsilon for all norms"), ("attention.scale", 0.5, "attention.scale is never used")],
+    "gemma4_text": [("attention.head_count_kv", [2, 1, 2, 2, 2], "head_count_kv may only differ"), ("feed_forward_length", [40, 40, 80, 80, 80], "feed_forward_length may only differ"),
+                    ("attention.value_length_swa", 8, "value_length must equal key_length"), ("attention.scale", 0.5, "attention.scale is never used")],
+    "glm_moe_dsa": [("attention.indexer.types", [0, 1, 1], "attention.indexer.types must have true or false"), ("expert_gating_func", 1, "expert_weights_norm must be true for sigmoid gates")],
+    "laguna_gguf": [("expert_weights_norm", False, "laguna supports only sigmoid gates"), ("expert_shared_count", 2, "one shared expert"), ("attention.value_length", 6, "value_length must equal key_length")],
+    "minicpm3_gguf": [("attention.value_length", 6, "minicpm3 supports only value_length"), ("rope.scaling.type", "yarn", "factors of positions as tensors")],
+    "youtu_other": [("leading_dense_block_count", 1, "must be block_count in a model without experts"), ("rope.scaling.type", "linear", "only YaRN scaling")],
     "bamba_rotated": [("embedding_scale", 2.0, "supported only without experts and scales"),
                       ("attention.scale", 0.5, "supported only without experts and scales"),
                       ("expert_shared_feed_forward_length", 8, "supported only without experts and scales"),
@@ -113,7 +124,7 @@ def further(packed):
         after = [(name.replace(f"blk.{layers - 1}.", f"blk.{layers + i}."), *rest) for i in range(count) for name, *rest in last]
         after += [(f"blk.{layers}.{name}", shape, "F32", bytes(4 * math.prod(shape))) for name, shape in added if count]
         with open(more, "wb") as file:
-            file.write(gguf_file.gguf([(key, form, counted.get(key, value)) for key, form, value in pairs] +
+            file.write(gguf_file.gguf([(key, form, counted.get(key, value)) for key, form, value in pairs if not key.endswith(".nextn_predict_layers")] +
                                       [(f"{kind}.nextn_predict_layers", gguf_file.U32, stated)], tensors + after))
 
     changed(1, 1, entries)
@@ -132,7 +143,7 @@ def refused(packed, cases):
     """Files with another value of one key."""
     pairs, entries = gguf_file.read(packed)
     kind = pairs[0][2]
-    forms = {bool: gguf_file.BOOL, int: gguf_file.U32, float: gguf_file.F32}
+    forms = {bool: gguf_file.BOOL, int: gguf_file.U32, float: gguf_file.F32, str: gguf_file.TEXT}
     more = f"{packed}.refused.gguf"
     for key, value, message in cases:
         typed = (gguf_file.LIST, (gguf_file.U32, value)) if isinstance(value, list) else (forms[type(value)], value)

@@ -43,6 +43,9 @@ RWKV = """attn_norm w, attn_norm.bias w, attn_norm_2 w, attn_norm_2.bias w, time
           time_mix_a1 5 w, time_mix_a2 w 5, time_mix_v0 w, time_mix_g1 9 w, time_mix_g2 w 9, time_mix_k_k w, time_mix_k_a w, time_mix_r_k w, time_mix_receptance w w,
           time_mix_key w w, time_mix_value w w, time_mix_output w w, time_mix_ln w :1, time_mix_ln.bias w, channel_mix_lerp_k 1 1 w, channel_mix_key f w, channel_mix_value w f"""
 MIMO = "attn_norm d, attn_q q d, attn_k k d, attn_v 12 d, attn_output d 24"
+PLAMO_MAMBA = """attn_norm d, ssm_in 128 d, ssm_conv1d 64 4, ssm_x 96 64, ssm_dt 4 64, ssm_dt.bias 4, !ssm_dt_norm 64, !ssm_b_norm 16, !ssm_c_norm 16, !ssm_a 4 :-1, !ssm_d 4 :1,
+                 ssm_out d 64"""
+PLAMO_FFN = "!post_attention_norm d, ffn_norm d, ffn_up 80 d, ffn_down d f, !post_ffw_norm d"
 WINDOWS = {"attention.sliding_window": 5}
 
 # name: (architecture, keys, ends, layers: one text for all, or a list); a key None is absent
@@ -140,6 +143,9 @@ MODELS = {
               "attention.key_length": 8, "attention.value_length": 6, "rope.dimension_count": 4, "rope.freq_base_swa": 20.0, "attention.value_scale": 0.5, "expert_gating_func": 2},
               ENDS, [["attn_norm d, attn_q q d, attn_k 8 d, attn_v 6 d, attn_output d 24", FFN], [MIMO, "attn_sinks 4", MOE, "exp_probs_b.bias e"],
                      [MIMO, "attn_sinks 4", MOE, "exp_probs_b.bias e"], [MIMO, MOE, "exp_probs_b.bias e"]]),
+    "plamo2": ("plamo2", RMS | TURN | {"block_count": 3, "attention.head_count": [4, 0, 0], "attention.head_count_kv": [2, 0, 0], "attention.key_length": 8, "attention.value_length": 8,
+               "ssm.state_size": 16, "ssm.conv_kernel": 4, "ssm.time_step_rank": 4, "ssm.inner_size": 64, "ssm.group_count": 0, "rope.dimension_count": 8}, TIED,
+               [["attn_norm d, attn_qkv 64 d, attn_q_norm 4 c, attn_k_norm 2 c, attn_output d q", PLAMO_FFN]] + 2 * [[PLAMO_MAMBA, PLAMO_FFN]]),
     "rwkv7": ("rwkv7", {"embedding_length": 128, "attention.layer_norm_epsilon": 1e-5, "attention.head_count": 0, "attention.head_count_kv": None, "wkv.head_size": 64,
               "attention.decay_lora_rank": 6, "attention.iclr_lora_rank": 5, "attention.value_residual_mix_lora_rank": 7, "attention.gate_lora_rank": 9, "token_shift_count": 2},
               "token_embd v w, output_norm w, output v w, output_norm.bias w, token_embd_norm w, token_embd_norm.bias w",

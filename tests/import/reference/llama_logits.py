@@ -25,7 +25,7 @@ def record(program, name):
         more += [("tokenizer.ggml.token_type_count", gguf_file.U32, 2)] if types else []
         gguf_models.write(name, f"{work}/x.gguf", lambda _, numbers: ("F32", numbers.tobytes()), more)
         vectors = name in gguf_models.VECTORS
-        done = subprocess.run([program, f"{work}/x.gguf", "vectors" if vectors else "logits", f"{work}/x", *map(str, tokens)], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([program, f"{work}/x.gguf", "vectors" if vectors else "logits", f"{work}/x", *map(str, tokens)], capture_output=True, text=True, timeout=15)
         if done.returncode:
             return f"{name}: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else done.returncode}"
         with open(f"{work}/x", "rb") as file:
