@@ -74,6 +74,7 @@
 #define HAS_SAMPLING 1
 
 #define HAS_TOKENIZER 1
+#define HAS_SPANS 1 /* some loop finds tokens in their text */
 #define HAS_GRAMMAR 1
 #define HAS_TALK 1 /* the loop defines conversations */
 #define HAS_BEAMS 1
@@ -92,5 +93,6 @@
 #define HAS_EMBED 1
 #define HAS_CLASSES 1
 #define HAS_PAIRS 1
+#define HAS_TAGS 1 /* it joins tokens with the same label */
 #define HAS_CLASS 1
 #define HAS_INPUTS 1

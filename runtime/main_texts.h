@@ -20,6 +20,9 @@ typedef struct {
         const char *first, *second; /* of pairs; the second text of this one, or NULL */
         int32_t *types;             /* of the current tokens; NULL: all 0 */
 #endif
+#if HAS_TAGS
+        int of_tokens;              /* the classes of each token, not of spans */
+#endif
         char where[48];             /* position of the current text, for messages */
 } Session;
 
@@ -44,6 +47,9 @@ static void usage(FILE *to, const char *program)
                 "  --top K       the K likeliest classes (default 5)\n"
 #elif HAS_CLASSES
                 "  --top K       the K likeliest classes of each token (default 1)\n"
+#endif
+#if HAS_TAGS
+                "  --tokens      print the classes of each token, not the spans that they label (--top does it, too)\n"
 #endif
 #if HAS_EMBED
                 "  --prompt-name NAME   put the model's prompt of that name before each text; none: no prompt\n"
@@ -84,6 +90,15 @@ static void options(Session *s, char **argv)
 #if HAS_FILL || HAS_CLASSES
                 if (!strcmp(a, "--top")) {
                         s->top = (int64_t)option_number(argv, i++, 1, 1e9);
+#if HAS_TAGS
+                        s->of_tokens = 1;
+#endif
+                        continue;
+                }
+#endif
+#if HAS_TAGS
+                if (!strcmp(a, "--tokens")) {
+                        s->of_tokens = 1;
                         continue;
                 }
 #endif

@@ -7,6 +7,11 @@
 /* Output of a change.  Drops text beyond its room, which can't happen with tables made by the compiler. */
 typedef struct {
         unsigned char *at, *end;
+#if HAS_SPANS
+        const TokenRun *run;              /* NULL: positions are not followed, and the rest is unused */
+        const unsigned char *from, *stop; /* the text that is changed: its own bytes are copied with their positions */
+        const unsigned char *now;         /* other bytes have the position of this one */
+#endif
 } TokenWriter;
 
 static inline void token_write(TokenWriter *w, const unsigned char *bytes, uint64_t n)
@@ -14,7 +19,25 @@ static inline void token_write(TokenWriter *w, const unsigned char *bytes, uint6
         if ((uint64_t)(w->end - w->at) < n)
                 return;
         memcpy(w->at, bytes, (size_t)n);
+#if HAS_SPANS
+        if (w->run) {
+                const int copied = (uintptr_t)bytes - (uintptr_t)w->from < (uintptr_t)(w->stop - w->from);
+                for (uint64_t i = 0; i < n; i++)
+                        token_follow(w->run, w->at + i, copied ? bytes + i : w->now, 1);
+        }
+#endif
         w->at += n;
+}
+
+/* The next bytes come from the one at p. */
+static inline void token_write_from(TokenWriter *w, const unsigned char *p)
+{
+#if HAS_SPANS
+        w->now = p;
+#else
+        (void)w;
+        (void)p;
+#endif
 }
 
 /* A character from U+0080 to U+FFFF. */
@@ -63,6 +86,10 @@ static inline const unsigned char *token_map_ascii(const TokenTables *t, const T
         const uint32_t *value = (const uint32_t *)token_section(t, TOKENS_MAP_VALUES) + (m->page + stage[m->stage]) * (size_t)TOKENS_PAGE;
         const unsigned char *texts = t->section[TOKENS_TEXTS];
         const uint32_t ntexts = (uint32_t)t->count[TOKENS_TEXTS];
+#if HAS_SPANS
+        if (w->run)
+                return p;
+#endif
         for (; p < end && *p < TOKENS_PAGE && w->at < w->end; p++) {
                 const uint32_t v = value[*p], at = (v - 1) >> MAP_BITS;
                 if (v && (((v - 1) & MAP_BYTES) != 1 || at >= ntexts))
@@ -77,6 +104,7 @@ static inline void token_change_map(const TokenTables *t, const TokenChange *c, 
         uint32_t code;
         for (int length; (p = token_map_ascii(t, c, p, end, w)) < end; p += length) {
                 length = token_character(p, end, &code);
+                token_write_from(w, p);
                 const uint32_t value = token_mapped(t, c->table, code), n = value ? (value - 1) & MAP_BYTES : 0;
                 const uint32_t at = value ? (value - 1) >> MAP_BITS : 0, syllable = code - HANGUL_FIRST;
                 if (value && token_texts_fit(t, at, n)) {
@@ -175,6 +203,14 @@ static inline void token_change_compose(const TokenTables *t, uint32_t map, cons
                 if (made && n - starter_length <= w->end - w->at) {
                         memmove(starter + n, starter + starter_length, (size_t)(w->at - starter - starter_length));
                         memcpy(starter, bytes, (size_t)n);
+#if HAS_SPANS
+                        if (w->run) {
+                                int32_t *place = w->run->place + (starter - w->run->area);
+                                memmove(place + n, place + starter_length, (size_t)(w->at - starter - starter_length) * sizeof *place);
+                                for (int i = 1; i < n; i++)
+                                        place[i] = place[0];
+                        }
+#endif
                         w->at += n - starter_length;
                         starter_length = n;
                         starter_code = made;
@@ -198,6 +234,7 @@ static inline void token_change_texts(const TokenTables *t, const TokenChange *c
         const unsigned char *what = t->section[TOKENS_TEXTS] + c->at, *with = t->section[TOKENS_TEXTS] + c->to;
         while (p < end) {
                 int here = c->n && (uint64_t)(end - p) >= c->n && !memcmp(p, what, c->n);
+                token_write_from(w, p);
                 token_write(w, here ? with : p, here ? c->to_n : 1);
                 p += here ? c->n : 1;
         }
@@ -210,6 +247,7 @@ static inline void token_change_matches(const TokenTables *t, const TokenChange 
         uint32_t code;
         while (p < end) {
                 const unsigned char *after = token_match(t, x, 0, p, end);
+                token_write_from(w, p);
                 if (after && after > p) {
                         token_write(w, t->section[TOKENS_TEXTS] + c->to, c->to_n);
                         p = after;
@@ -354,6 +392,7 @@ static inline void token_change_charsmap(const TokenTables *t, const TokenChange
         uint32_t code;
         while (p < end) {
                 const unsigned char *after = token_grapheme(t, c->table, p, end);
+                token_write_from(w, p);
                 if (after - p < SHORT && token_charsmap(t, p, after, 0, &to)) {
                         token_write(w, to, strlen((const char *)to));
                         p = after;
@@ -361,6 +400,7 @@ static inline void token_change_charsmap(const TokenTables *t, const TokenChange
                 }
                 while (p < after) {
                         int length = token_character(p, after, &code);
+                        token_write_from(w, p);
                         if (token_charsmap(t, p, p + length, 0, &to))
                                 token_write(w, to, strlen((const char *)to));
                         else
@@ -408,6 +448,7 @@ static inline void token_change_sentencepiece(const TokenTables *t, const TokenC
         }
         if (p >= end)
                 return;
+        token_write_from(w, p);
         if (c->flags & SENTENCEPIECE_PREFIX)
                 token_write(w, space, width);
         const int mapped = t->count[TOKENS_CHARSMAP] > 0;
@@ -420,6 +461,7 @@ static inline void token_change_sentencepiece(const TokenTables *t, const TokenC
                         spaced = 0;
                         continue;
                 }
+                token_write_from(w, p);
                 p += token_sentencepiece_prefix(t, p, end, &to, &n);
                 for (; spaced && n && *to == ' '; n--)
                         to++;
@@ -450,6 +492,7 @@ static inline void token_change(const TokenTables *t, const TokenChange *c, cons
                 end = c->flags & STRIP_RIGHT ? token_skip_back(p, end) : end;
                 break;
         case CHANGE_PREPEND:
+                token_write_from(w, p);
                 if (p < end)
                         token_write(w, t->section[TOKENS_TEXTS] + c->at, c->n);
                 break;

@@ -6,6 +6,12 @@
 
 /* --- a piece ------------------------------------------------------------------------------------------------------------- */
 
+/* The text of a token. */
+typedef struct {
+        int32_t begin, end; /* bytes of the text that was encoded, at borders of characters; equal: the token has no text */
+        int32_t word;       /* the piece of the token, counted from 0 */
+} TokenSpan;
+
 /* State of encoding a text. */
 typedef struct {
         const TokenTables *t;
@@ -16,7 +22,30 @@ typedef struct {
         int32_t *symbol;            /* scratch: symbols of a piece, then scratch of merging */
         unsigned char *bytes, *bytes_end; /* scratch for texts changed by steps */
         int first;                        /* no piece of the text has been split yet */
+#if HAS_SPANS
+        TokenSpan *span;           /* [room]: of each id; NULL: not wanted, and the rest is unused */
+        const unsigned char *text; /* [size]: the text that is encoded */
+        unsigned char *area;       /* beginning of the scratch for changed texts, up to bytes_end */
+        int32_t *place;            /* position in the text of each byte of `area` that is in use */
+        int64_t size;
+        int32_t words;             /* number of pieces */
+#endif
 } TokenRun;
+
+/* The position in the text from which a byte comes: of the text itself, or of a changed one. */
+static inline int32_t token_place(const TokenRun *r, const unsigned char *p)
+{
+        const uintptr_t at = (uintptr_t)p - (uintptr_t)r->text;
+        return at < (uintptr_t)r->size ? (int32_t)at : r->place[p - r->area];
+}
+
+/* The bytes to [n] of a changed text come from the one at p. */
+static inline void token_follow(const TokenRun *r, const unsigned char *to, const unsigned char *p, uint64_t n)
+{
+        const int32_t place = r->span ? token_place(r, p) : 0;
+        for (uint64_t i = 0; i < n && r->span; i++)
+                r->place[to - r->area + (int64_t)i] = place;
+}
 
 static inline void token_put(TokenRun *r, int32_t id)
 {
@@ -42,22 +71,31 @@ static inline int64_t token_ids_of(const TokenRun *r, const unsigned char *p, co
         return token_merge(t, r->symbol, n, 1, r->symbol + n);
 }
 
+static inline void token_cover(TokenRun *r, int64_t first, const unsigned char *p, const unsigned char *end);
+
 static inline void token_piece(TokenRun *r, const unsigned char *p, const unsigned char *end)
 {
         const TokenTables *t = r->t;
         const uint32_t flags = t->head->flags;
+        int32_t whole = -1;
+#if HAS_SPANS
+        const int64_t first = r->n;
+#endif
         if (p == end)
                 return;
-        if (flags & TOKENS_WHOLE_FIRST) {
-                int32_t whole = token_of_bytes(t, p, end - p, r->limit, TOKEN_IS_WHOLE);
-                if (whole >= 0) {
-                        token_put(r, whole);
-                        return;
-                }
+        if (flags & TOKENS_WHOLE_FIRST)
+                whole = token_of_bytes(t, p, end - p, r->limit, TOKEN_IS_WHOLE);
+        if (whole >= 0) {
+                token_put(r, whole);
+        } else {
+                const int64_t n = token_ids_of(r, p, end);
+                for (int64_t i = 0; i < n; i++)
+                        token_put(r, r->symbol[i]);
         }
-        const int64_t n = token_ids_of(r, p, end);
-        for (int64_t i = 0; i < n; i++)
-                token_put(r, r->symbol[i]);
+#if HAS_SPANS
+        if (r->span)
+                token_cover(r, first, p, end);
+#endif
 }
 
 /* --- splitting ----------------------------------------------------------------------------------------------------------- */
@@ -222,6 +260,11 @@ static inline void token_space_before(TokenRun *r, int64_t step, const unsigned 
         const unsigned char *limit = r->limit;
         *begin = ' ';
         memcpy(begin + 1, p, (size_t)(end - p));
+#if HAS_SPANS
+        token_follow(r, begin, p, 1);
+        for (int64_t i = 0; i < end - p && r->span; i++)
+                token_follow(r, begin + 1 + i, p + i, 1);
+#endif
         r->bytes = begin + 1 + (end - p);
         r->limit = r->bytes;
         token_step(r, step + 1, begin, r->bytes);
@@ -238,16 +281,23 @@ static inline void token_word_mark(TokenRun *r, int64_t step, const TokenStep *s
         if ((r->bytes_end - to) / ((int64_t)s->n + 1) < end - p + 1)
                 return;
         if (front && *p != ' ' && ((uint64_t)(end - p) < s->n || memcmp(p, mark, s->n))) {
+#if HAS_SPANS
+                token_follow(r, to, p, s->n);
+#endif
                 memcpy(to, mark, s->n);
                 to += s->n;
         }
-        for (; p < end; p++)
+        for (; p < end; p++) {
+#if HAS_SPANS
+                token_follow(r, to, p, *p == ' ' ? s->n : 1);
+#endif
                 if (*p == ' ') {
                         memcpy(to, mark, s->n);
                         to += s->n;
                 } else {
                         *to++ = *p;
                 }
+        }
         r->bytes = to;
         r->limit = to;
         token_step(r, step + 1, begin, to);

@@ -82,6 +82,10 @@ static inline void token_cut(TokenRun *r, int normalised, const unsigned char *p
                         between(r, done, begin);
                 r->first = 0;
                 token_put(r, found->token);
+#if HAS_SPANS
+                if (r->span)
+                        token_cover(r, r->n - 1, begin, after);
+#endif
                 done = after;
         }
         if (done < end)
@@ -105,7 +109,12 @@ static inline void token_normalise(TokenRun *r, const unsigned char *p, const un
         const unsigned char *limit = r->limit;
         for (int64_t i = 0; i < changes; i++) {
                 unsigned char *to = begin + i % 2 * third;
-                TokenWriter w = {to, to + third};
+                TokenWriter w = {.at = to, .end = to + third};
+#if HAS_SPANS
+                w.run = r->span ? r : NULL;
+                w.from = w.now = p;
+                w.stop = end;
+#endif
                 token_change(r->t, &change[i], p, end, &w);
                 p = to;
                 end = w.at;
@@ -146,6 +155,23 @@ static inline int64_t tokens_most(const TokenTables *t)
         return TOKENS_MAX_BYTES / (int64_t)t->head->growth;
 }
 
+/* The state before text [n]; see tokens_encode(). */
+static inline TokenRun tokens_run(const TokenTables *t, const char *text, int64_t n, int flags, int32_t *ids, int64_t room, void *scratch)
+{
+        TokenRun r;
+        memset(&r, 0, sizeof r);
+        r.t = t;
+        r.flags = flags;
+        r.ids = ids;
+        r.room = room;
+        r.limit = (const unsigned char *)text + n;
+        r.symbol = (int32_t *)scratch;
+        r.bytes = (unsigned char *)scratch + (tokens_grown(t, n) + 2) * TOKEN_LIST_WORDS * (int64_t)sizeof(int32_t);
+        r.bytes_end = (unsigned char *)scratch + tokens_scratch(t, n);
+        r.first = !(flags & TOKENS_GOES_ON);
+        return r;
+}
+
 /* Encodes text [n], UTF-8 or not, to ids [room].  Returns their number, also if it is above room; -1: the text is longer than
  * tokens_most(t) bytes.  scratch [tokens_scratch(t, n)], aligned to 4. */
 static inline int64_t tokens_encode(const TokenTables *t, const char *text, int64_t n, int flags, int32_t *ids, int64_t room, void *scratch)
@@ -154,9 +180,7 @@ static inline int64_t tokens_encode(const TokenTables *t, const char *text, int6
         const int32_t *around = (const int32_t *)token_section(t, TOKENS_AROUND);
         if (n < 0 || n > tokens_most(t))
                 return -1;
-        TokenRun r = {t, flags, ids, 0, room, p + n, (int32_t *)scratch, NULL, NULL, !(flags & TOKENS_GOES_ON)};
-        r.bytes = (unsigned char *)scratch + (tokens_grown(t, n) + 2) * TOKEN_LIST_WORDS * (int64_t)sizeof(int32_t);
-        r.bytes_end = (unsigned char *)scratch + tokens_scratch(t, n);
+        TokenRun r = tokens_run(t, text, n, flags, ids, room, scratch);
         for (uint32_t i = 0; i < t->head->before && !(flags & TOKENS_BARE); i++)
                 token_put(&r, around[i]);
         if (n)

@@ -257,7 +257,7 @@ static int choose_loops(Model *m, const CommandOptions *o, EmittedLoops *loops)
         *loops = (EmittedLoops){0};
         if (!o->given[OPT_LOOPS] && !o->given[OPT_MAIN] && !o->given[OPT_PYTHON] && !o->grammar)
                 return DONE;
-        const int code = emitted_loops(m, "build", loops);
+        const int code = emitted_loops(m, "build", o->tokenizer != NULL, loops);
         fputs(loops->notes->data, stderr);
         if (code == DONE && o->given[OPT_LOOPS] && !has_loops(m->graph)) {
                 fprintf(stderr, "lathe build: --loops: %s has no loop and does not generate text\n",

@@ -31,7 +31,7 @@ static bool spec_holds(const Spec *spec, const CommandOptions *o, int64_t *param
         if (good) {
                 *parameters = parameter_count(m.oracle);
                 EmittedLoops emitted; /* the build afterwards prints their notes */
-                good = emitted_loops(&m, "import", &emitted) == DONE;
+                good = emitted_loops(&m, "import", true, &emitted) == DONE;
                 *runs = good && !emitted.why_no_main;
                 *loops = has_loops(m.graph);
         } else {

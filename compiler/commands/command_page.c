@@ -225,6 +225,9 @@ static const char *why_no_page(const Graph *g, const EmittedLoops *loops, const 
         if (id == LOOP_classify && in == LOOP_IN_TOKENS)
                 return "classifies texts, which pages don't support yet; `lathe build --main` makes a "
                        "program";
+        if (id == LOOP_answer)
+                return "answers questions, which pages don't support yet; `lathe build --main` makes a "
+                       "program";
         if (loops->feeds_prompt && in != LOOP_IN_SOUND)
                 return "is fed its prompt, which pages don't support yet";
         const bool of_texts = in == LOOP_IN_TOKENS || in == LOOP_IN_SOUND;
@@ -295,7 +298,7 @@ static int page_of(Model *m, const CommandOptions *o, const char *no_look)
 {
         EmittedLoops loops;
         Tokenizer tokenizer = {0};
-        int code = emitted_loops(m, "page", &loops);
+        int code = emitted_loops(m, "page", o->tokenizer != NULL, &loops);
         PageTold told = {.no_look = loops.main ? NULL : no_look};
         const char *why = code == DONE ? why_no_page(m->graph, &loops, o) : NULL;
         if (why) {

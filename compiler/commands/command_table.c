@@ -208,7 +208,13 @@ const CommandPart part_table[] = {
          "processed.  Of a model of texts: TEXT; a pair of texts, FIRST SECOND; or FIRST SECOND…, a pair for "
          "each SECOND.  - is the lines of standard input, @FILE those of FILE: as the only argument, each is "
          "a text, or a pair with a tab between its texts; as the last argument, a SECOND.  Prints the "
-         "likeliest classes of each: probability, number, label; of a model of tokens those of each token."},
+         "likeliest classes of each: probability, number, label; of a model of tokens those of each token, "
+         "or the "
+         "spans of the text that they label."},
+        {"run answer",
+         "loop answer: QUESTION TEXT…; - is the lines of standard input, @FILE those of FILE: as the only "
+         "argument, each is a question and a text with a tab between them; as the last argument, a TEXT.  "
+         "Prints the likeliest answers, which are spans of the text: probability, text."},
         {"run embed", "loop embed: TEXT… or -p TEXT; @FILE is the lines of FILE, - those of standard input.  "
                       "Prints a vector for each, as a line of JSON."},
         {"run fill", "loop fill: TEXT… as for embed, with masks.  Prints the likeliest tokens for each mask: "

@@ -170,6 +170,7 @@ typedef struct {
         int64_t texts, cut, max_tokens; /* number of texts; number of truncated texts, and their length */
 } LoopRun;
 int run_classify(LoopRun *r);
+int run_answer(LoopRun *r);
 int run_embed(LoopRun *r);
 int run_fill(LoopRun *r);
 int run_denoise(LoopRun *r);
@@ -187,6 +188,16 @@ bool loop_fill_inputs(LoopRun *r);
 /* Runs the model on e.given and the inputs that settings fill; then the output is available. */
 int loop_run_once(LoopRun *r);
 const float *loop_output(const LoopRun *r, int64_t *n); /* [*n] values */
+/* Splits a line at its tab into *text and r->second, if it has one.  Returns NULL, or an error message. */
+const char *loop_split_line(LoopRun *r, TextPart *text);
+/* Prints a member of JSON, "name": "text". */
+void loop_print_member(const char *name, TextPart value);
+/* "start": 3, "end": 9, and the same with the text: members of JSON for bytes begin to end of the text, counted in characters. */
+void loop_print_place(const char *text, int64_t begin, int64_t end);
+void loop_print_span(const char *text, int64_t begin, int64_t end);
+bool loop_has_tokenizer(LoopRun *r, int *code); /* loads it if it is given */
+/* Adds integers [n] as an input; returns an exit code. */
+int given_add_integers(Given *e, const Input *in, const int32_t *x, int64_t n);
 /* Passes each text to `take`: words after the model's name, -p, or for - and @FILE the lines of standard input and FILE.  An
  * exit code of `take` ends the loop, except for an error of the text (text_fault): then the others are
  * processed, and the result is WRONG_INPUT. */

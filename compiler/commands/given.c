@@ -127,7 +127,7 @@ static int fit_text(Given *e, int32_t *tokens, int64_t *count)
 }
 
 /* Adds integers [n] as an input. */
-static int add_integers(Given *e, const Input *in, const int32_t *x, int64_t n)
+int given_add_integers(Given *e, const Input *in, const int32_t *x, int64_t n)
 {
         double *value = malloc((size_t)n * sizeof *value + 1);
         for (int64_t i = 0; value && i < n; i++)
@@ -166,9 +166,9 @@ static int add_pair(Given *e, const Input *ids)
         int code;
         int32_t *types, *tokens = tokens_of_pair(e, &types, &count, &code);
         if (tokens && (code = fit_text(e, tokens, &count)) == DONE)
-                code = add_integers(e, ids, tokens, count);
+                code = given_add_integers(e, ids, tokens, count);
         if (code == DONE && e->types)
-                code = add_integers(e, e->types, types, count);
+                code = given_add_integers(e, e->types, types, count);
         free(types);
         free(tokens);
         return code;
@@ -195,7 +195,7 @@ static int given_add_text(Given *e)
                                          : command_error(e->command, why ? why : no_memory);
         int code = fit_text(e, tokens, &count);
         if (code == DONE)
-                code = add_integers(e, ids, tokens, count);
+                code = given_add_integers(e, ids, tokens, count);
         free(tokens);
         return code;
 }

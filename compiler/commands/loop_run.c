@@ -82,21 +82,12 @@ int loop_wrong_text(LoopRun *r, const char *message)
         return loop_wrong(arena_printf(&r->e.m->arena, "%s: %s", r->where, message));
 }
 
-/* Maximum of tokens that the model accepts; 0: no limit. */
-static int64_t loop_longest_text(const LoopRun *r)
-{
-        const Graph *g = r->e.m->graph;
-        for (int i = 0; i < g->nnamed; i++)
-                if (dim_equal(r->parts.input->type.dim[0], dim_named(i)))
-                        return g->named[i].bound;
-        return dim_is_fixed(r->parts.input->type.dim[0]) ? dim_value(r->parts.input->type.dim[0], NULL) : 0;
-}
-
 /* Length to which a text is truncated: by the loop, or with --truncate by the model's limit; 0: never. */
 static int64_t cut_length(const LoopRun *r)
 {
         const Setting *s = loop_setting(r->loop, "max_tokens");
-        const int64_t longest = loop_longest_text(r), stated = s ? (int64_t)s->number : 0;
+        const int64_t longest = longest_text(r->e.m->graph, r->parts.input),
+                      stated = s ? (int64_t)s->number : 0;
         if (stated && (!longest || stated <= longest))
                 return stated;
         return stated || r->e.o->given[OPT_TRUNCATE] ? longest : 0;
@@ -118,7 +109,7 @@ int loop_run_text(LoopRun *r, const char *text, int64_t n)
                              .second = r->second,
                              .types = r->parts.types,
                              .where = r->where,
-                             .longest = loop_longest_text(r),
+                             .longest = longest_text(r->e.m->graph, r->parts.input),
                              .max_tokens = r->max_tokens};
         const int code = loop_run_once(r);
         r->text_fault = r->e.given.text_fault;
@@ -147,6 +138,51 @@ int64_t loop_token_text(const LoopRun *r, int64_t token, char *out)
                 return 0;
         int64_t n = tokens_decode(&t->tables, &decoder, (int32_t)token, TOKENS_CONTROL, out);
         return n + tokens_decode_end(&decoder, out + n);
+}
+
+const char *loop_split_line(LoopRun *r, TextPart *text)
+{
+        const char *tab = memchr(text->text, '\t', (size_t)text->n), *end = text->text + text->n;
+        if (!tab)
+                return NULL;
+        if (memchr(tab + 1, '\t', (size_t)(end - tab - 1)))
+                return loop_number(r->loop->name) == LOOP_answer
+                               ? "the line has several tabs; expected a question and a text with a tab "
+                                 "between them"
+                               : "the line has several tabs; expected a text, or a pair of texts with a tab "
+                                 "between them (--each: tabs are part of a text)";
+        r->second = (TextPart){tab + 1, end - tab - 1};
+        text->n = tab - text->text;
+        return NULL;
+}
+
+void loop_print_member(const char *name, TextPart value)
+{
+        printf("\"%s\": \"", name);
+        json_print(stdout, value.text, value.n);
+        printf("\"");
+}
+
+void loop_print_place(const char *text, int64_t begin, int64_t end)
+{
+        const int64_t start = token_characters(text, begin);
+        printf("\"start\": %lld, \"end\": %lld, ", (long long)start,
+               (long long)(start + token_characters(text + begin, end - begin)));
+}
+
+void loop_print_span(const char *text, int64_t begin, int64_t end)
+{
+        loop_print_place(text, begin, end);
+        loop_print_member("text", (TextPart){text + begin, end - begin});
+}
+
+bool loop_has_tokenizer(LoopRun *r, int *code)
+{
+        *code = DONE;
+        if (r->e.o->tokenizer && !r->e.tokenizer.block.block &&
+            !load_tokenizer(r->e.m, r->e.o, &r->e.tokenizer))
+                *code = failure_code(r->e.m);
+        return r->e.tokenizer.block.block != NULL;
 }
 
 typedef int TakeText(LoopRun *r, void *of, const char *text, int64_t n);

@@ -13,6 +13,7 @@ typedef struct {
         int64_t classes, top;
         int activation;
         bool of_tokens;   /* each token has classes */
+        bool joins;       /* its tokens are joined to spans */
         bool takes_pairs; /* arguments are the first text and then second texts */
         bool splits;      /* a line of standard input may be a pair */
         bool noted;       /* the note on special tokens was printed */
@@ -24,14 +25,6 @@ typedef struct {
 
 /* --- output --------------------------------------------------------------------------------------------------------- */
 
-/* "name": "text" */
-static void print_member(const char *name, TextPart value)
-{
-        printf("\"%s\": \"", name);
-        json_print(stdout, value.text, value.n);
-        printf("\"");
-}
-
 static TextPart whole_text(const char *text)
 {
         return (TextPart){text, (int64_t)strlen(text)};
@@ -41,10 +34,10 @@ static TextPart whole_text(const char *text)
 static void classify_print_source(const Classes *c, TextPart text)
 {
         const bool of_texts = c->r->parts.input->type.dtype == INT;
-        print_member(of_texts ? "text" : "file", text);
+        loop_print_member(of_texts ? "text" : "file", text);
         if (c->r->second.text) {
                 printf(", ");
-                print_member("text_pair", c->r->second);
+                loop_print_member("text_pair", c->r->second);
         }
 }
 
@@ -56,7 +49,7 @@ static void print_classes_json(const Classes *c, const Likely *likely)
                        c->activation == CLASSES_NONE ? "score" : "probability", likely[i].probability);
                 if (c->label) {
                         printf(", ");
-                        print_member("label", whole_text(c->label[likely[i].number]));
+                        loop_print_member("label", whole_text(c->label[likely[i].number]));
                 }
                 printf("}");
         }
@@ -122,15 +115,33 @@ static const char *classify_show(const Classes *c, TextPart source)
 
 /* --- tokens --------------------------------------------------------------------------------------------------------- */
 
-static void print_token_json(const Classes *c, const Likely *likely, int64_t at, int32_t token, TextPart text)
+/* span: of the token in the source, or NULL. */
+static void print_token_json(const Classes *c, const Likely *likely, int64_t at, int32_t token, TextPart text,
+                             TextPart source, const TokenSpan *span)
 {
         printf("%s{\"position\": %lld, \"token\": %d, ", at ? ", " : "", (long long)at, token);
         if (text.text) {
-                print_member("text", text);
+                loop_print_member("text", text);
                 printf(", ");
         }
+        if (span)
+                loop_print_place(source.text, span->begin, span->end);
         print_classes_json(c, likely);
         printf("}");
+}
+
+/* Spans of the tokens of a text without those around it, [*n]; NULL: without a tokenizer. */
+static TokenSpan *classify_spans(const Classes *c, Arena *a, TextPart source, int64_t *n)
+{
+        const Tokenizer *t = &c->r->e.tokenizer;
+        *n = 0;
+        if (!t->block.block)
+                return NULL;
+        const int64_t room = tokens_grown(&t->tables, source.n);
+        TokenSpan *span = NEW_ARRAY(a, TokenSpan, room + 1);
+        *n = tokens_encode_spans(&t->tables, source.text, source.n, t->flags, NEW_ARRAY(a, int32_t, room + 1),
+                                 span, room, arena_alloc(a, tokens_spans_scratch(&t->tables, source.n)));
+        return span;
 }
 
 /* The tokens that the tokenizer puts around a text have no lines. */
@@ -151,6 +162,8 @@ static const char *classify_show_tokens(const Classes *c, TextPart source)
         const double *token = loop_tokens_given(c->r, &n);
         char *room = arena_alloc(&scratch, t->longest + TOKEN_RESIDUE + 3);
         const Likely **likely = NEW_ARRAY(&scratch, const Likely *, n);
+        int64_t spans = 0;
+        const TokenSpan *span = json ? classify_spans(c, &scratch, source, &spans) : NULL;
         bool good = true;
         around_text(c, &before, &behind);
         for (int64_t i = 0; i < n; i++)
@@ -165,12 +178,64 @@ static const char *classify_show_tokens(const Classes *c, TextPart source)
                 room[2 + bytes] = 0;
                 if (json)
                         print_token_json(c, likely[i], i - before, (int32_t)token[i],
-                                         (TextPart){named ? room + 2 : NULL, bytes});
+                                         (TextPart){named ? room + 2 : NULL, bytes}, source,
+                                         i - before < spans ? &span[i - before] : NULL);
                 else
                         classify_print_lines(c, likely[i],
                                              named ? room : arena_printf(&scratch, "  %.0f", token[i]));
         }
         printf(good && json ? "]}\n" : "");
+        arena_free(&scratch);
+        return good ? NULL : no_values(c);
+}
+
+/* --- spans of tokens ------------------------------------------------------------------------------------------------ */
+
+static void print_spans(const Classes *c, const TokenTag *tag, int64_t n, TextPart source)
+{
+        int begins;
+        for (int64_t i = 0; i < n; i++) {
+                const char *name = tag_name(c->label[tag[i].number], &begins);
+                if (!c->r->e.o->given[OPT_JSON]) {
+                        printf("%8.4f  %s  %.*s\n", tag[i].probability, name,
+                               (int)(tag[i].end - tag[i].begin), source.text + tag[i].begin);
+                        continue;
+                }
+                printf("%s{", i ? ", " : "");
+                loop_print_member("label", whole_text(name));
+                printf(", \"probability\": %.9g, ", tag[i].probability);
+                loop_print_span(source.text, tag[i].begin, tag[i].end);
+                printf("}");
+        }
+}
+
+/* The spans of tokens [n] of a text, which follow those that the tokenizer puts before it.  Returns NULL, or an error message. */
+static const char *classify_show_spans(const Classes *c, TextPart source)
+{
+        const bool json = c->r->e.o->given[OPT_JSON];
+        Arena scratch = {0};
+        int64_t all, n, before, behind;
+        const float *scores = loop_output(c->r, &all);
+        loop_tokens_given(c->r, &n);
+        around_text(c, &before, &behind);
+        int64_t found;
+        const TokenSpan *span = classify_spans(c, &scratch, source, &found);
+        double *values = NEW_ARRAY(&scratch, double, n * c->classes);
+        TokenTag *tag = NEW_ARRAY(&scratch, TokenTag, n);
+        bool good = true;
+        for (int64_t i = 0; i < n; i++)
+                good &= likely_classes(scores + i * c->classes, c->classes, c->activation,
+                                       values + i * c->classes);
+        const int64_t tokens = n - before - behind < found ? n - before - behind : found;
+        if (good) {
+                classify_print_head(c, source);
+                printf(json ? "\"spans\": [" : "");
+                print_spans(c, tag,
+                            tags_join(source.text, source.n, values + before * c->classes, tokens, c->classes,
+                                      c->label, span, tag),
+                            source);
+                printf(json ? "]}\n" : "");
+        }
         arena_free(&scratch);
         return good ? NULL : no_values(c);
 }
@@ -195,9 +260,9 @@ static int classify_wrong(Classes *c, const ListedWord *picture, const char *why
         if (!c->r->e.o->given[OPT_JSON])
                 return DONE;
         printf("{");
-        print_member("file", whole_text(picture->text));
+        loop_print_member("file", whole_text(picture->text));
         printf(", ");
-        print_member("error", whole_text(why));
+        loop_print_member("error", whole_text(why));
         printf("}\n");
         return DONE;
 }
@@ -233,7 +298,8 @@ static int classify_picture(Classes *c)
 
 static int classify_pictures(Classes *c)
 {
-        static const OptionId of_texts[] = {OPT_EACH, OPT_TRUNCATE, OPT_TOKENIZER, OPT_P};
+        static const OptionId of_texts[] = {OPT_EACH, OPT_TRUNCATE, OPT_TOKENIZER,
+                                            OPT_P,    OPT_SPANS,    OPT_TOKENS};
         const CommandOptions *o = c->r->e.o;
         for (size_t i = 0; i < sizeof of_texts / sizeof *of_texts; i++)
                 if (o->given[of_texts[i]]) {
@@ -302,20 +368,6 @@ static void note_special(Classes *c, TextPart text)
                                "standard input with a tab between its texts");
 }
 
-/* Splits a line at its tab, if any.  Returns NULL, or an error message. */
-static const char *split_line(LoopRun *r, TextPart *text)
-{
-        const char *tab = memchr(text->text, '\t', (size_t)text->n), *end = text->text + text->n;
-        if (!tab)
-                return NULL;
-        if (memchr(tab + 1, '\t', (size_t)(end - tab - 1)))
-                return "the line has several tabs; expected a text, or a pair of texts with a tab between "
-                       "them (--each: tabs are part of a text)";
-        r->second = (TextPart){tab + 1, end - tab - 1};
-        text->n = tab - text->text;
-        return NULL;
-}
-
 static int classify_take_text(LoopRun *r, void *of, const char *line, int64_t n)
 {
         Classes *c = of;
@@ -329,17 +381,48 @@ static int classify_take_text(LoopRun *r, void *of, const char *line, int64_t n)
                 r->second = text;
                 text = c->first;
         }
-        const char *why = c->splits && r->is_line ? split_line(r, &text) : NULL;
+        const char *why = c->splits && r->is_line ? loop_split_line(r, &text) : NULL;
         const int code = why ? loop_wrong_text(r, why) : loop_run_text(r, text.text, text.n);
         if (code)
                 return code;
         note_special(c, text);
-        why = c->of_tokens ? classify_show_tokens(c, text) : classify_show(c, text);
+        why = c->joins       ? classify_show_spans(c, text)
+              : c->of_tokens ? classify_show_tokens(c, text)
+                             : classify_show(c, text);
         return why ? loop_wrong_text(r, why) : DONE;
+}
+
+/* Whether tokens are joined: by the loop or --spans, unless --tokens.  Returns an exit code, after a message if it is not 0. */
+static int choose_spans(Classes *c)
+{
+        const CommandOptions *o = c->r->e.o;
+        const char *why = NULL;
+        int code;
+        c->joins = o->given[OPT_SPANS] ||
+                   (loop_joins(c->r->loop) && !o->given[OPT_TOKENS] && !o->given[OPT_TOP]);
+        if (!c->joins && !o->given[OPT_TOKENS])
+                return DONE;
+        if (!c->of_tokens)
+                why = "the model classifies texts, not their tokens";
+        else if (c->joins && !c->label)
+                why = "the loop has no labels";
+        if (why) {
+                fprintf(stderr, "lathe run: %s: %s\n", o->given[OPT_SPANS] ? "--spans" : "--tokens", why);
+                return WRONG_USAGE;
+        }
+        if (!c->joins || loop_has_tokenizer(c->r, &code) || code != DONE)
+                return c->joins ? code : DONE;
+        c->joins = false; /* the positions of tokens are unknown */
+        fprintf(stderr, "lathe run: note: spans of text require a tokenizer, --tokenizer FILE; these are the "
+                        "classes of each token\n");
+        return DONE;
 }
 
 static int classify_texts(Classes *c)
 {
+        const int code = choose_spans(c);
+        if (code != DONE)
+                return code;
         const CommandOptions *o = c->r->e.o;
         const bool each = o->given[OPT_EACH] || c->of_tokens;
         c->takes_pairs = !each && o->nfile + (o->prompt != NULL) > 2;

@@ -9,6 +9,8 @@
 #include "../../runtime/sampling_note.h"
 
 #include "../../runtime/likely.h"
+#include "../../runtime/answers.h"
+#include "../../runtime/token_tags.h"
 
 enum {
         MAX_OVERRIDES = 64,
@@ -383,6 +385,10 @@ typedef struct {
 } Likely;
 const Likely *likeliest_first(Arena *a, const float *logits, int64_t n, int activation);
 int loop_activation(const Loop *l); /* loop_form.c: of loop classify */
+bool loop_joins(const Loop *l);     /* whether loop classify joins tokens to spans */
+/* The windows of loop answer. */
+AnswerForm answer_form(const Graph *g, const Loop *l, const LoopParts *parts);
+int64_t longest_text(const Graph *g, const Input *in); /* maximum of tokens; 0: no limit */
 /* labels.c: the labels of loop classify, [classes] in the model's arena; NULL: none.  Returns an exit
  * code, after a message if it is not 0. */
 int loop_labels(Model *m, const Loop *l, int64_t classes, const char *command, const char *const **label);
@@ -407,7 +413,7 @@ typedef struct {
         Text *notes;               /* lines for the user: loops without a function, with reasons */
 } EmittedLoops;
 /* returns an exit code, after a message if it is not 0 */
-int emitted_loops(Model *m, const char *command, EmittedLoops *out);
+int emitted_loops(Model *m, const char *command, bool has_tokenizer, EmittedLoops *out);
 bool has_loops(const Graph *g); /* stated in its file, or it generates text */
 /* A requirement of the loop that the model lacks; NULL: none. */
 const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts);

@@ -4,7 +4,7 @@
 #include "driver.h"
 
 /* Makes the loop a function of the C, or notes in out->notes why it can't be one.  Returns an exit code. */
-static int take_loop(Model *m, const Loop *l, const char *command, EmittedLoops *out)
+static int take_loop(Model *m, const Loop *l, const char *command, bool has_tokenizer, EmittedLoops *out)
 {
         const Graph *g = m->graph;
         EmitLoop *new = &out->loop[out->nloop];
@@ -15,6 +15,8 @@ static int take_loop(Model *m, const Loop *l, const char *command, EmittedLoops 
                 why = arena_printf(&m->arena, "it requires %s", why);
         if (!why && !strcmp(l->name, "transcribe") && !generates_when_fed(g))
                 why = "the model can't generate";
+        if (!why && !strcmp(l->name, "answer") && !has_tokenizer)
+                why = "it requires a tokenizer: --tokenizer FILE";
         if (!why)
                 why = why_no_loop_function(g, new);
         if (why) {
@@ -53,7 +55,7 @@ bool has_loops(const Graph *g)
         return g->nloop > 0 || generates_when_fed(g);
 }
 
-int emitted_loops(Model *m, const char *command, EmittedLoops *out)
+int emitted_loops(Model *m, const char *command, bool has_tokenizer, EmittedLoops *out)
 {
         const Graph *g = m->graph;
         const Loop *last = g->nloop ? &g->loop[g->nloop - 1] : NULL;
@@ -61,8 +63,9 @@ int emitted_loops(Model *m, const char *command, EmittedLoops *out)
                               .loop = NEW_ARRAY(&m->arena, EmitLoop, g->nloop + 1),
                               .notes = text_new(&m->arena)};
         for (int i = 0; i < g->nloop; i++) {
-                const int code =
-                        strcmp(g->loop[i].name, "generate") ? take_loop(m, &g->loop[i], command, out) : DONE;
+                const int code = strcmp(g->loop[i].name, "generate")
+                                         ? take_loop(m, &g->loop[i], command, has_tokenizer, out)
+                                         : DONE;
                 if (code != DONE)
                         return code;
         }

@@ -30,9 +30,30 @@ int loop_activation(const Loop *l)
                                                       : CLASSES_SOFTMAX;
 }
 
+bool loop_joins(const Loop *l)
+{
+        const Setting *spans = loop_setting(l, "spans");
+        return spans && spans->number != 0;
+}
+
+AnswerForm answer_form(const Graph *g, const Loop *l, const LoopParts *parts)
+{
+        enum { WINDOW = 384, OVERLAP = 128, LONGEST = 15 };
+        const Setting *absent = loop_setting(l, "may_be_absent");
+        const int64_t most = longest_text(g, parts->input);
+        const int64_t window = whole_setting(l, "window", WINDOW);
+        AnswerForm f = {.window = most && most < window ? most : window,
+                        .longest = whole_setting(l, "max_answer", LONGEST),
+                        .may_be_absent = absent && absent->number != 0};
+        f.overlap = whole_setting(l, "overlap", f.window / 2 < OVERLAP ? f.window / 2 : OVERLAP);
+        return f;
+}
+
 bool loop_fill(const Loop *l, const Input *in, Recorded *r)
 {
-        const bool is_types = loop_number(l->name) == LOOP_classify && setting_is(l, "types", input_name(in));
+        const int id = loop_number(l->name);
+        const bool is_types =
+                (id == LOOP_classify || id == LOOP_answer) && setting_is(l, "types", input_name(in));
         const Setting *s = is_types ? NULL : loop_setting(l, input_name(in));
         double *value = s || is_types ? malloc(sizeof *value) : NULL;
         if (value)
@@ -103,7 +124,8 @@ static void print_classify(Text *t, const Graph *g, const Loop *l, const LoopPar
         text_printf(t, "enum { CLASSES = %lld, ACTIVATION = %s };\n", (long long)classes,
                     activation[loop_activation(l)]);
         if (loop_input(LOOP_classify, parts) == LOOP_IN_TOKENS)
-                text_printf(t, "enum { CLASSIFIES_TOKENS = %d };\n", scores->rank == 2);
+                text_printf(t, "enum { CLASSIFIES_TOKENS = %d, JOINS_TOKENS = %d };\n", scores->rank == 2,
+                            loop_joins(l));
         else
                 print_picture_form(t, l, parts);
         if (label)
@@ -141,6 +163,15 @@ static void print_denoise(Text *t, const Loop *l, const LoopParts *parts, const 
         text_printf(t, "static const double loop_guidance = %.17g;\n", guidance ? guidance->number : 1);
 }
 
+static void print_answer_form(Text *t, const Graph *g, const Loop *l, const LoopParts *parts)
+{
+        const AnswerForm f = answer_form(g, l, parts);
+        text_printf(t,
+                    "static const AnswerForm answer_form = {.window = %lld, .overlap = %lld, .longest = "
+                    "%lld, .may_be_absent = %d};\n",
+                    (long long)f.window, (long long)f.overlap, (long long)f.longest, f.may_be_absent);
+}
+
 const char *loop_form_text(const Graph *g, const Loop *l, const LoopParts *parts, const char *const *label)
 {
         Text *t = text_new(g->arena);
@@ -148,6 +179,7 @@ const char *loop_form_text(const Graph *g, const Loop *l, const LoopParts *parts
         const Setting *normalise = loop_setting(l, "normalise");
         switch ((LoopId)loop_number(l->name)) {
         case LOOP_classify: print_classify(t, g, l, parts, label); break;
+        case LOOP_answer: print_answer_form(t, g, l, parts); break;
         case LOOP_embed:
                 text_printf(t, "enum { WIDTH = %lld, POOLS = %d, AVERAGES = %d, HAS_LENGTH_1 = %d };\n",
                             (long long)dim_value(out->dim[out->rank - 1], NULL), out->rank == 2,

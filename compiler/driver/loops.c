@@ -18,6 +18,14 @@ const Input *text_input(const Graph *g)
         return NULL;
 }
 
+int64_t longest_text(const Graph *g, const Input *in)
+{
+        for (int i = 0; i < g->nnamed; i++)
+                if (dim_equal(in->type.dim[0], dim_named(i)))
+                        return g->named[i].bound;
+        return dim_is_fixed(in->type.dim[0]) ? dim_value(in->type.dim[0], NULL) : 0;
+}
+
 static const Input *picture_input(const Graph *g)
 {
         for (int i = 0; i < g->ninput; i++)
@@ -100,19 +108,10 @@ static const char *latent_fault(const Graph *g, const Loop *l, LoopParts *parts)
         return NULL;
 }
 
-/* Input of a loop of tokens or a picture: tokens if the model has no picture. */
-static const char *classified_fault(const Graph *g, const Loop *l, LoopParts *parts)
+/* The input of token types, if a setting names it. */
+static const char *types_fault(const Graph *g, const Loop *l, LoopParts *parts)
 {
         const char *name = loop_text_setting(l, "types");
-        parts->input = picture_input(g) ? NULL : text_input(g);
-        if (!parts->input && !picture_input(g))
-                return arena_printf(g->arena,
-                                    "an input of token ids [time], or of a picture, reals [channels, height, "
-                                    "width], and %s has none",
-                                    g->name);
-        if (!parts->input)
-                return name ? "no types: they are for texts, and the model's input is a picture"
-                            : picture_fault(g, parts->input = picture_input(g));
         if (!name)
                 return NULL;
         parts->types = input_named(g, name);
@@ -122,6 +121,22 @@ static const char *classified_fault(const Graph *g, const Loop *l, LoopParts *pa
                        ? NULL
                        : arena_printf(g->arena, "an input %s of token types, integers like the token ids",
                                       name);
+}
+
+/* Input of a loop of tokens or a picture: tokens if the model has no picture. */
+static const char *classified_fault(const Graph *g, const Loop *l, LoopParts *parts)
+{
+        parts->input = picture_input(g) ? NULL : text_input(g);
+        if (parts->input)
+                return types_fault(g, l, parts);
+        if (!picture_input(g))
+                return arena_printf(g->arena,
+                                    "an input of token ids [time], or of a picture, reals [channels, height, "
+                                    "width], and %s has none",
+                                    g->name);
+        return loop_text_setting(l, "types")
+                       ? "no types: they are for texts, and the model's input is a picture"
+                       : picture_fault(g, parts->input = picture_input(g));
 }
 
 static const char *input_fault(const Graph *g, const Loop *l, LoopId id, LoopParts *parts)
@@ -134,9 +149,9 @@ static const char *input_fault(const Graph *g, const Loop *l, LoopId id, LoopPar
         case LOOP_IN_TOKENS: break;
         }
         parts->input = text_input(g);
-        return parts->input
-                       ? NULL
-                       : arena_printf(g->arena, "an input of token ids [time], and %s has none", g->name);
+        if (!parts->input)
+                return arena_printf(g->arena, "an input of token ids [time], and %s has none", g->name);
+        return id == LOOP_answer ? types_fault(g, l, parts) : NULL;
 }
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
@@ -161,6 +176,7 @@ static WantedOutput wanted_output(const Graph *g, const Loop *l, LoopId id, cons
                         return (WantedOutput){g->output[parts->output].node->type.rank == 2 ? 2 : 1, 0,
                                               "scores, reals [classes], or [time, classes]"};
                 return (WantedOutput){1, 0, "scores, reals [classes]"};
+        case LOOP_OUT_SPANS: return (WantedOutput){2, 2, "logits of starts and ends, reals [time, 2]"};
         case LOOP_OUT_LATENT:
         case LOOP_OUT_VECTORS:
         case LOOP_OUT_TEXT: break;
@@ -278,6 +294,27 @@ static const char *picture_knobs_fault(const Graph *g, const Loop *l)
         return NULL;
 }
 
+/* Joining tokens to spans needs labels of tokens. */
+static const char *spans_fault(const Graph *g, const Loop *l, const LoopParts *parts)
+{
+        if (!loop_joins(l))
+                return NULL;
+        if (g->output[parts->output].node->type.rank != 2)
+                return arena_printf(g->arena, "no spans: they are for classes of tokens, and %s is %s",
+                                    output_name(&g->output[parts->output]),
+                                    type_text(g->arena, g, &g->output[parts->output].node->type));
+        return loop_setting(l, "labels") ? NULL : "labels for its spans, such as B-PER, I-PER and O";
+}
+
+static const char *windows_fault(const Graph *g, const Loop *l, const LoopParts *parts)
+{
+        const AnswerForm f = answer_form(g, l, parts);
+        return f.overlap < f.window
+                       ? NULL
+                       : arena_printf(g->arena, "an overlap below the window of %lld tokens, not %lld",
+                                      (long long)f.window, (long long)f.overlap);
+}
+
 static const char *knobs_fault(const Graph *g, const Loop *l, LoopId id, const LoopParts *parts)
 {
         const Setting *mask = id == LOOP_fill ? loop_setting(l, "mask") : NULL;
@@ -288,8 +325,12 @@ static const char *knobs_fault(const Graph *g, const Loop *l, LoopId id, const L
                 return "a mask: the id of the token that marks the places to fill";
         if (id == LOOP_transcribe && !loop_setting(l, "rate"))
                 return "a rate: the number of samples per second";
+        if (id == LOOP_answer)
+                return windows_fault(g, l, parts);
         if (id == LOOP_classify && loop_input(id, parts) == LOOP_IN_TOKENS)
-                return picture_knobs_fault(g, l);
+                return (why = picture_knobs_fault(g, l)) ? why : spans_fault(g, l, parts);
+        if (id == LOOP_classify && loop_joins(l))
+                return "no spans: they are for texts, and the model's input is a picture";
         if (id == LOOP_classify && loop_setting(l, "max_tokens"))
                 return "no max_tokens: it is for texts, and the model's input is a picture";
         if (id == LOOP_classify && !(why = list_fault(g, l, "mean", parts)) &&

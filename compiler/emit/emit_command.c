@@ -6,6 +6,7 @@
 /* Further files of the command line of a loop: for each text, if it takes texts, and its own one.  NULL:
  * generation. */
 static const char *const command_file[LOOPS] = {[LOOP_classify] = "main_classify.h",
+                                                [LOOP_answer] = "main_answer.h",
                                                 [LOOP_embed] = "main_embed.h",
                                                 [LOOP_fill] = "main_fill.h",
                                                 [LOOP_denoise] = "main_denoise.h"};
@@ -86,7 +87,7 @@ static void emit_main(const Emit *e, Text *c)
 
 static void emit_loop_command(const Emit *e, const EmitLoop *l, LoopId id, Text *c)
 {
-        const bool of_texts = loop_of_texts(id, l);
+        const bool of_texts = loop_of_texts(id, l) && id != LOOP_answer;
         if (of_texts) {
                 emit_constants_of_texts(e, id, c);
                 emit_limits_of_texts(e, l, id == LOOP_embed, c);

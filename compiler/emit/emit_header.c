@@ -390,6 +390,7 @@ void emit_header(const Emit *e, Text *h)
                 declare_grammar(e, h);
         if (has_beams(e))
                 declare_beams(e, h);
+        declare_spans(e, h);
         for (int i = 0; i < e->o->nloop; i++)
                 declare_loop(e, &e->o->loop[i], h);
         if (e->o->tables)

@@ -17,6 +17,13 @@ static bool is_of_texts(const EmitLoop *l)
         return loop_input(id_of(l), &l->parts) == LOOP_IN_TOKENS;
 }
 
+bool finds_spans(const Emit *e, const EmitLoop *l)
+{
+        return e->o->tables && (id_of(l) == LOOP_answer || (id_of(l) == LOOP_classify && is_of_texts(l) &&
+                                                            loop_setting(l->loop, "spans") &&
+                                                            loop_setting(l->loop, "spans")->number != 0));
+}
+
 /* --- inputs ------------------------------------------------------------------------------------------------------ */
 
 /* Source of an input's values. */
@@ -252,7 +259,9 @@ static void emit_loop_call(const Emit *e, const EmitLoop *l, Text *c)
                     "static int %s_call(%s *m, const %s *from, %sint64_t n UNUSED, %sfloat *to, int32_t "
                     "*scratch UNUSED)\n{\n",
                     name, e->name, c_type(l->parts.input),
-                    id_of(l) == LOOP_classify && is_of_texts(l) ? "const int32_t *types UNUSED, " : "",
+                    (id_of(l) == LOOP_classify && is_of_texts(l)) || id_of(l) == LOOP_answer
+                            ? "const int32_t *types UNUSED, "
+                            : "",
                     denoises ? "float at_step, const LoopGiven *given UNUSED, const LoopGiven *fed UNUSED, "
                              : "");
         text_printf(c, "        int error = %s_OK;\n", e->upper);
@@ -279,11 +288,10 @@ static void emit_sound_feed(const Emit *e, const EmitLoop *l, Text *c)
 
 /* --- the functions --------------------------------------------------------------------------------------------------- */
 
-static const char *const function_file[LOOPS] = {[LOOP_classify] = "model_classify.h",
-                                                 [LOOP_embed] = "model_embed.h",
-                                                 [LOOP_fill] = "model_fill.h",
-                                                 [LOOP_denoise] = "model_denoise.h",
-                                                 [LOOP_transcribe] = "model_transcribe.h"};
+static const char *const function_file[LOOPS] = {
+        [LOOP_classify] = "model_classify.h", [LOOP_answer] = "model_answer.h",
+        [LOOP_embed] = "model_embed.h",       [LOOP_fill] = "model_fill.h",
+        [LOOP_denoise] = "model_denoise.h",   [LOOP_transcribe] = "model_transcribe.h"};
 
 void emit_loop(const Emit *e, const EmitLoop *l, Text *c)
 {
@@ -303,6 +311,8 @@ void emit_loop(const Emit *e, const EmitLoop *l, Text *c)
                             l->labelled
                                     ? "return number >= 0 && number < CLASSES ? class_label[number] : NULL"
                                     : "(void)number;\n        return NULL");
+        if (of_text && finds_spans(e, l))
+                text_printf(c, "%s\n", host_text(e, "model_tags.h"));
 }
 
 /* --- the header ------------------------------------------------------------------------------------------------------ */
@@ -362,10 +372,63 @@ static const char *classify_text_header(const Emit *e, const EmitLoop *l)
                                  classes);
 }
 
+static const char *tags_header(const Emit *e)
+{
+        return arena_printf(
+                e->arena,
+                "/* Joins tokens with the same label, probabilities [n][CLASSES] of $model_classify() for "
+                "the tokens "
+                "[n] of $model_encode(text),\n * to spans of text [ntext], span [n], with the mean "
+                "probability.  "
+                "Labels begin with B- or I-, and O is no span.  Returns\n * their number.  scratch "
+                "[$model_tags_scratch(m, ntext, n)], aligned to 8. */\n"
+                "int64_t $model_tags(const $model *m, const char *text, int64_t ntext, const double "
+                "*probabilities, int64_t n,\n        $model_span *span, void *scratch);\n"
+                "size_t $model_tags_scratch(const $model *m, int64_t ntext, int64_t n);\n\n");
+}
+
+static const char *answer_header(const Emit *e, const EmitLoop *l)
+{
+        (void)l;
+        return arena_printf(
+                e->arena,
+                "/* Finds the `top` (1 to 100) most probable answers to a question [nquestion] in text "
+                "[ntext], "
+                "found [top]; their number is *nfound.\n * may_be_absent: no answer is one of them, with "
+                "begin "
+                "and end 0.  A long text is read in windows.  "
+                "$MODEL_ERROR_RANGE, with\n * *nfound: -2: the tokenizer has no template for pairs; -3: a "
+                "text "
+                "has too many bytes; -4: the question has no tokens; -5: the\n * text has none; -6: the "
+                "question "
+                "has too many; -7: logits are NaN or infinite.  scratch\n * [$model_answer_scratch(m, "
+                "nquestion, ntext)], aligned to 8. */\n"
+                "int $model_answer($model *m, const char *question, int64_t nquestion, const char *text, "
+                "int64_t "
+                "ntext, int64_t top,\n        int may_be_absent, $model_span *found, int64_t *nfound, void "
+                "*scratch);\n"
+                "size_t $model_answer_scratch(const $model *m, int64_t nquestion, int64_t ntext);\n\n");
+}
+
+void declare_spans(const Emit *e, Text *h)
+{
+        bool any = false;
+        for (int i = 0; i < e->o->nloop; i++)
+                any |= finds_spans(e, &e->o->loop[i]);
+        if (any)
+                text_printf(
+                        h, "%s",
+                        model_text(e,
+                                   "/* A part of a text: bytes begin to end.  number: its class, or -1. */\n"
+                                   "typedef struct {\n        double probability;\n        int64_t begin, "
+                                   "end, number;\n} $model_span;\n"));
+}
+
 static const char *classify_header(const Emit *e, const EmitLoop *l)
 {
         if (is_of_texts(l))
-                return classify_text_header(e, l);
+                return arena_printf(e->arena, "%s%s", classify_text_header(e, l),
+                                    finds_spans(e, l) ? tags_header(e) : "");
         return arena_printf(
                 e->arena,
                 "/* Classifies a picture: pixels of 8 bits [height][width][channels], grey (1 channel) or "
@@ -437,10 +500,8 @@ static const char *transcribe_header(const Emit *e, const EmitLoop *l)
 void declare_loop(const Emit *e, const EmitLoop *l, Text *h)
 {
         static const char *(*const header[LOOPS])(const Emit *e, const EmitLoop *l) = {
-                [LOOP_classify] = classify_header,
-                [LOOP_embed] = embed_header,
-                [LOOP_fill] = fill_header,
-                [LOOP_denoise] = denoise_header,
-                [LOOP_transcribe] = transcribe_header};
+                [LOOP_classify] = classify_header, [LOOP_answer] = answer_header,
+                [LOOP_embed] = embed_header,       [LOOP_fill] = fill_header,
+                [LOOP_denoise] = denoise_header,   [LOOP_transcribe] = transcribe_header};
         text_printf(h, "%s", model_text(e, header[id_of(l)](e, l)));
 }

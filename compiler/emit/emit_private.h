@@ -115,6 +115,9 @@ void emit_page(const Emit *e, Text *c);
 bool is_callers(const Graph *g, const EmitLoop *l, const Input *in); /* the loop's caller passes it */
 bool is_callers_size(const Graph *g, const EmitLoop *l, int size);   /* a size of such an input */
 void emit_loop(const Emit *e, const EmitLoop *l, Text *c);
+/* Whether the loop's function finds tokens in their text: it answers questions, or joins tokens. */
+bool finds_spans(const Emit *e, const EmitLoop *l);
+void declare_spans(const Emit *e, Text *h); /* the type of spans, if a loop has them */
 void declare_loop(const Emit *e, const EmitLoop *l, Text *h);
 int64_t loop_columns(const Emit *e, const EmitLoop *l);     /* of the output: classes, values, tokens */
 const char *caller_gives(const Emit *e, const EmitLoop *l); /* arguments of denoise: ", class_input, text" */

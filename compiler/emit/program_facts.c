@@ -91,6 +91,15 @@ static bool main_classifies(const Emit *e, int rank)
                e->g->output[parts->output].node->type.rank == rank;
 }
 
+/* Whether a loop finds tokens in their text. */
+static bool has_spans(const Emit *e)
+{
+        for (int i = 0; e->o && e->o->tables && i < e->o->nloop; i++)
+                if (finds_spans(e, &e->o->loop[i]))
+                        return true;
+        return false;
+}
+
 static bool prescribes(const Graph *g)
 {
         return *loop_tokens(g, "first") >= 0 || *loop_tokens(g, "forbid") >= 0 ||
@@ -138,6 +147,7 @@ static bool prescribes(const Graph *g)
         FACT(PRESCRIBED, prescribes(e->g))                                                                   \
         FACT(SAMPLING, o &&sampling_has_effect(&o->sampling.own))                                            \
         FACT(TOKENIZER, o && o->tables)                                                                      \
+        FACT(SPANS, has_spans(e))                                                                            \
         FACT(GRAMMAR, o && o->grammar)                                                                       \
         FACT(TALK, o && o->talk)                                                                             \
         FACT(BEAMS, o &&has_beams(e))                                                                        \
@@ -149,6 +159,7 @@ static bool prescribes(const Graph *g)
         FACT(EMBED, main_is(e, LOOP_embed))                                                                  \
         FACT(CLASSES, main_classifies(e, 1) || main_classifies(e, 2))                                        \
         FACT(PAIRS, main_classifies(e, 1))                                                                   \
+        FACT(TAGS, main_classifies(e, 2) && finds_spans(e, o->main_loop))                                    \
         FACT(CLASS, main_is(e, LOOP_denoise) && o->main_loop->parts.class)                                   \
         FACT(INPUTS, main_is(e, LOOP_denoise) && denoise_has_inputs(e->g, o->main_loop))
 

@@ -311,7 +311,7 @@ typedef struct {
         const Input *input;
         int output;                /* index in the graph */
         const Input *step, *class; /* of denoise; class: may be NULL */
-        const Input *types;        /* of classify: the input of token types; NULL: none */
+        const Input *types;        /* of classify and answer: the input of token types; NULL: none */
 } LoopParts;
 
 /* A checkpoint entry: the published tensor `name` equals `expr`, composed of WEIGHT nodes with a fixed

@@ -382,6 +382,18 @@ static ConfigValue config_token(const ConfigCall *c)
         return is_it ? config_number(id[0], true) : (ConfigValue){0};
 }
 
+/* Whether a line of a text begins with B- or I-, as labels of tokens do. */
+static ConfigValue config_tagged(const ConfigCall *c)
+{
+        const char *line = c->value[0].kind == CONFIG_TEXT ? c->value[0].text : NULL;
+        for (; line; line = strchr(line, '\n')) {
+                line += *line == '\n';
+                if ((*line == 'B' || *line == 'I') && line[1] == '-')
+                        return config_bool(true);
+        }
+        return config_bool(false);
+}
+
 /* The texts of an object {"0": .., "1": ..}, one per line; none if its keys are not these numbers, or if all
  * texts are the defaults LABEL_0, LABEL_1 .. */
 static ConfigValue config_lines(const ConfigCall *c)
@@ -420,7 +432,7 @@ static const ConfigBuiltin builtin[] = {
         {"fields", 1, 1, NULL, config_fields},     {"elements", 1, 1, NULL, config_elements},
         {"joined", 1, 1, NULL, config_joined},     {"repeated", 2, 2, NULL, config_repeated},
         {"covers", 2, 2, NULL, config_covers},     {"letters", 1, 1, NULL, config_letters},
-        {"ends", 2, 2, NULL, config_ends},
+        {"ends", 2, 2, NULL, config_ends},         {"tagged", 1, 1, NULL, config_tagged},
 };
 
 const ConfigBuiltin *config_builtin(const char *name)

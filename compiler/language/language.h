@@ -35,6 +35,7 @@ typedef enum {
 typedef enum {
         LOOP_OUT_LOGITS,
         LOOP_OUT_SCORES,
+        LOOP_OUT_SPANS,
         LOOP_OUT_VECTORS,
         LOOP_OUT_LATENT,
         LOOP_OUT_TEXT

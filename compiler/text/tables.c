@@ -383,7 +383,7 @@ static Bytes normalised(Arena *a, const TokenTables *t, Bytes text)
         for (int64_t i = 0; i < t->count[TOKENS_CHANGES]; i++) {
                 unsigned char *to = arena_alloc(a, room);
                 const unsigned char *p = (const unsigned char *)text.at;
-                TokenWriter w = {to, to + room};
+                TokenWriter w = {.at = to, .end = to + room};
                 token_change(t, &change[i], p, p + text.n, &w);
                 text = (Bytes){(const char *)to, w.at - to};
         }

@@ -8,6 +8,7 @@
 #define TEXT_H
 #include "base/base.h"
 
+#include "../../runtime/facts.h"
 #include "../../runtime/token_tables.h"
 #include "../../runtime/token_wordpiece.h"
 #include "../../runtime/token_unigram.h"
@@ -16,6 +17,7 @@
 #include "../../runtime/token_normaliser.h"
 #include "../../runtime/tokens.h"
 #include "../../runtime/token_pairs.h"
+#include "../../runtime/token_spans.h"
 
 /* Tables of a tokenizer, in an arena. */
 typedef struct {
