@@ -2,8 +2,8 @@
  * The spans of a text that answer a question, from logits of their starts and ends.
  *
  * A text that is too long for one call is read in windows that overlap, each with the question.  The probability of a span is
- * the product of softmax(start) at its first token and softmax(end) at its last one; only tokens of the text count, and the first
- * token of the pair, whose probability is that of no answer.
+ * the product of softmax(start) at its first token and softmax(end) at its last one; only tokens of the text count, and mostly the
+ * first token of the pair, whose probability is that of no answer.
  *
  * Needs real_tables.h, reals.h, token_pairs.h and token_spans.h.
  */
@@ -14,6 +14,8 @@ typedef struct {
         int64_t overlap;   /* number of tokens of the text that are also in the window before */
         int64_t longest;   /* maximum number of tokens of an answer */
         int may_be_absent; /* no answer is one of the answers */
+        int text_first;    /* in the pair, the text precedes the question */
+        int skips_first;   /* the first token of the pair does not count */
 } AnswerForm;
 
 /* Bytes begin to end of the text; both 0: the text has no answer. */
@@ -39,8 +41,9 @@ enum {
 enum { ANSWERS_MOST = 100, ANSWERS_KEPT = 4096 }; /* maximum of requested answers; number of answers that are compared */
 
 typedef struct {
-        const TokenTables *t;
         const AnswerForm *form;
+        const TokenItem *item; /* [items]: the template of the pair */
+        int64_t items;
         const char *text;
         int64_t size, top;
         int32_t *question, *ids;         /* [nquestion], [n]: tokens of the question and of the text */
@@ -62,30 +65,46 @@ static inline int64_t answers_tried(int64_t top)
 
 /* --- a window ------------------------------------------------------------------------------------------------------------ */
 
+/* The template of a pair.  Without one, and without tokens around a text, a pair is one text after the other.  NULL: there is none. */
+static inline const TokenItem *answers_template(const TokenTables *t, int64_t *items)
+{
+        static const TokenItem plain[2] = {{ITEM_FIRST, 0}, {ITEM_SECOND, 1}};
+        *items = t->count[TOKENS_TEMPLATE];
+        if (*items)
+                return (const TokenItem *)token_section(t, TOKENS_TEMPLATE);
+        *items = 2;
+        return t->head->before + t->head->behind ? NULL : plain;
+}
+
+/* Number of tokens of the text in a window. */
+static inline int64_t answers_most(const AnswerSearch *s)
+{
+        return s->form->window - (s->items - 2) - s->nquestion;
+}
+
 /* Puts the question and tokens from to `to` of the text into s->tokens by the template.  Returns their number; *at: where the text begins. */
 static inline int64_t answers_window(const AnswerSearch *s, int64_t from, int64_t to, int64_t *at)
 {
-        const TokenItem *item = (const TokenItem *)token_section(s->t, TOKENS_TEMPLATE);
         int64_t n = 0;
-        for (int64_t i = 0; i < s->t->count[TOKENS_TEMPLATE]; i++) {
-                const int first = item[i].token == ITEM_FIRST, second = item[i].token == ITEM_SECOND;
-                const int64_t count = first ? s->nquestion : second ? to - from : 1;
-                const int32_t *ids = first ? s->question : second ? s->ids + from : &item[i].token;
-                *at = second ? n : *at;
+        for (int64_t i = 0; i < s->items; i++) {
+                const TokenItem *item = &s->item[i];
+                const int is_text = item->token == (s->form->text_first ? ITEM_FIRST : ITEM_SECOND);
+                const int64_t count = item->token >= 0 ? 1 : is_text ? to - from : s->nquestion;
+                const int32_t *ids = item->token >= 0 ? &item->token : is_text ? s->ids + from : s->question;
+                *at = is_text ? n : *at;
                 for (int64_t k = 0; k < count; k++, n++) {
                         s->tokens[n] = ids[k];
-                        s->types[n] = item[i].type;
+                        s->types[n] = item->type;
                 }
         }
         return n;
 }
 
-/* Softmax of column `column` of the logits of tokens at [count], and of the first token if it is not of a text.  Returns the probability of the
+/* Softmax of column `column` of the logits of tokens at [count], and of the first token if it counts.  Returns the probability of the
  * first token; below 0: a logit is NaN or infinite. */
 static inline double answers_softmax(const AnswerSearch *s, int column, int64_t at, int64_t count, double *probability)
 {
-        const TokenItem *item = (const TokenItem *)token_section(s->t, TOKENS_TEMPLATE);
-        const int has_first = item->token >= 0;
+        const int has_first = s->item->token >= 0 && !s->form->skips_first;
         double largest = has_first ? (double)s->logits[column] : (double)s->logits[2 * at + column], total = 0, first = 0;
         for (int64_t i = at; i < at + count; i++)
                 largest = (double)s->logits[2 * i + column] > largest ? (double)s->logits[2 * i + column] : largest;
@@ -165,7 +184,7 @@ static inline void answers_take(AnswerSearch *s, int64_t from, int64_t to)
                 for (int64_t k = i; k < count && k - i < s->form->longest; k++) {
                         const double p = s->start[i] * s->end[k];
                         int64_t at = n < tried ? n : tried - 1;
-                        if (n == tried && p <= best[at].probability)
+                        if (!(p > 0) || (n == tried && p <= best[at].probability))
                                 continue;
                         n += n < tried;
                         for (; at > 0 && best[at - 1].probability < p; at--)
@@ -183,7 +202,7 @@ static inline void answers_take(AnswerSearch *s, int64_t from, int64_t to)
 /* Runs the model on each window.  0, or a fault; *error: of the call. */
 static inline int answers_read(AnswerSearch *s, AnswerCall *call, void *of, int *error)
 {
-        const int64_t most = s->form->window - tokens_pair_added(s->t) - s->nquestion;
+        const int64_t most = answers_most(s);
         for (int64_t from = 0, to = 0, at = 0; to < s->n; from += most - s->form->overlap) {
                 to = from + most < s->n ? from + most : s->n;
                 const int64_t n = answers_window(s, from, to, &at);
@@ -201,7 +220,7 @@ static inline int answers_read(AnswerSearch *s, AnswerCall *call, void *of, int 
 /* 0, or the fault of a question or a text with these tokens. */
 static inline int answers_fault(const AnswerSearch *s)
 {
-        const int64_t most = s->form->window - tokens_pair_added(s->t) - s->nquestion;
+        const int64_t most = answers_most(s);
         if (s->nquestion < 0 || s->n < 0)
                 return ANSWERS_TOO_LONG;
         return !s->nquestion ? ANSWERS_NO_QUESTION : !s->n ? ANSWERS_NO_TEXT : most < 1 || (most < s->n && most <= s->form->overlap) ? ANSWERS_LONG_QUESTION : 0;
@@ -221,9 +240,9 @@ static inline int64_t answers_scratch(const TokenTables *t, const AnswerForm *fo
 static inline int64_t answers_find(const TokenTables *t, const AnswerForm *form, const char *question, int64_t nquestion, const char *text,
                                    int64_t ntext, int64_t top, AnswerCall *call, void *of, Answer *found, int *about, void *scratch)
 {
-        AnswerSearch s = {.t = t, .form = form, .text = text, .size = ntext, .top = top < 1 ? 1 : top < ANSWERS_MOST ? top : ANSWERS_MOST, .absent = 1};
+        AnswerSearch s = {.form = form, .text = text, .size = ntext, .top = top < 1 ? 1 : top < ANSWERS_MOST ? top : ANSWERS_MOST, .absent = 1};
         *about = 0;
-        if (tokens_pair_added(t) < 0)
+        if (!(s.item = answers_template(t, &s.items)))
                 return ANSWERS_NO_TEMPLATE;
         if (nquestion < 0 || ntext < 0 || nquestion > tokens_most(t) || ntext > tokens_most(t))
                 return ANSWERS_TOO_LONG;

@@ -34,7 +34,8 @@ static int answer_window(void *of, const int32_t *tokens, const int32_t *types, 
 
 static const char *answer_message(const Answers *c, int64_t fault, int about)
 {
-        const int64_t added = tokens_pair_added(&c->r->e.tokenizer.tables);
+        int64_t items;
+        answers_template(&c->r->e.tokenizer.tables, &items);
         switch (fault) {
         case ANSWERS_NO_TEMPLATE:
                 return "the question and the text are a pair, and this tokenizer has no template for pairs "
@@ -47,7 +48,7 @@ static const char *answer_message(const Answers *c, int64_t fault, int about)
                                     "the question has %d tokens; with windows of %lld tokens that share %lld "
                                     "it can have %lld",
                                     about, (long long)c->form.window, (long long)c->form.overlap,
-                                    (long long)(c->form.window - c->form.overlap - added - 1));
+                                    (long long)(c->form.window - c->form.overlap - (items - 2) - 1));
         }
         return "a logit is NaN or infinite";
 }

@@ -30,21 +30,27 @@ int loop_activation(const Loop *l)
                                                       : CLASSES_SOFTMAX;
 }
 
+static bool truth_setting(const Loop *l, const char *name, bool without)
+{
+        const Setting *s = loop_setting(l, name);
+        return s ? s->number != 0 : without;
+}
+
 bool loop_joins(const Loop *l)
 {
-        const Setting *spans = loop_setting(l, "spans");
-        return spans && spans->number != 0;
+        return truth_setting(l, "spans", false);
 }
 
 AnswerForm answer_form(const Graph *g, const Loop *l, const LoopParts *parts)
 {
         enum { WINDOW = 384, OVERLAP = 128, LONGEST = 15 };
-        const Setting *absent = loop_setting(l, "may_be_absent");
         const int64_t most = longest_text(g, parts->input);
         const int64_t window = whole_setting(l, "window", WINDOW);
         AnswerForm f = {.window = most && most < window ? most : window,
                         .longest = whole_setting(l, "max_answer", LONGEST),
-                        .may_be_absent = absent && absent->number != 0};
+                        .may_be_absent = truth_setting(l, "may_be_absent", false),
+                        .text_first = truth_setting(l, "text_first", false),
+                        .skips_first = !truth_setting(l, "first_token", true)};
         f.overlap = whole_setting(l, "overlap", f.window / 2 < OVERLAP ? f.window / 2 : OVERLAP);
         return f;
 }
@@ -168,8 +174,9 @@ static void print_answer_form(Text *t, const Graph *g, const Loop *l, const Loop
         const AnswerForm f = answer_form(g, l, parts);
         text_printf(t,
                     "static const AnswerForm answer_form = {.window = %lld, .overlap = %lld, .longest = "
-                    "%lld, .may_be_absent = %d};\n",
-                    (long long)f.window, (long long)f.overlap, (long long)f.longest, f.may_be_absent);
+                    "%lld, .may_be_absent = %d, .text_first = %d, .skips_first = %d};\n",
+                    (long long)f.window, (long long)f.overlap, (long long)f.longest, f.may_be_absent,
+                    f.text_first, f.skips_first);
 }
 
 const char *loop_form_text(const Graph *g, const Loop *l, const LoopParts *parts, const char *const *label)

@@ -364,6 +364,27 @@ static const TokenTables *tables_beside(Import *m)
         return m->tokens;
 }
 
+bool pads_left(Import *m)
+{
+        static const char *const left[] = {"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer",
+                                           "CohereTokenizer", "XLNetTokenizer"};
+        const char *why = NULL;
+        const Source *source = NULL;
+        if (m->tokenizer)
+                source = read_source(m->arena,
+                                     arena_printf(m->arena, "%s/tokenizer_config.json", m->tokenizer), &why);
+        json_error_t error;
+        json_t *config = source ? json_loadb(source->text, (size_t)source->length, 0, &error) : NULL;
+        const char *side = json_string_value(json_object_get(config, "padding_side")),
+                   *class = json_string_value(json_object_get(config, "tokenizer_class"));
+        bool found = side && !strcmp(side, "left");
+        for (size_t i = 0; class && !side && i < sizeof left / sizeof *left; i++)
+                found |= !strncmp(class, left[i], strlen(left[i])) &&
+                         (!class[strlen(left[i])] || !strcmp(class + strlen(left[i]), "Fast"));
+        json_decref(config);
+        return found;
+}
+
 /* The id of a control token by its text; none if the tokenizer lacks it or can't be read. */
 static ConfigValue config_token(const ConfigCall *c)
 {

@@ -93,6 +93,8 @@ static ConfigValue config_name(Import *m, Locals *local, const Ast *e)
                 return config_bool(m->sentence.is_there);
         if (!strcmp(e->name, "text_limit"))
                 return m->sentence.limit ? config_number((double)m->sentence.limit, true) : (ConfigValue){0};
+        if (!strcmp(e->name, "pads_left"))
+                return config_bool(pads_left(m));
         if (!strcmp(e->name, "cross_encoder"))
                 return m->sentence.activation ? config_text(m->sentence.activation) : (ConfigValue){0};
         if (!strcmp(e->name, "pi"))

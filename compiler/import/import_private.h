@@ -232,6 +232,8 @@ const Ast *library_definition(const Import *m, const char *name); /* NULL: a bui
 
 /* config_builtin.c */
 typedef struct ConfigBuiltin ConfigBuiltin;
+/* Whether the tokenizer pads texts at the left, by its tokenizer_config.json. */
+bool pads_left(Import *m);
 const ConfigBuiltin *config_builtin(const char *name); /* NULL: there is none */
 ConfigValue config_builtin_call(Import *m, const ConfigBuiltin *b, int n, const char *const *name,
                                 const ConfigValue *value, Span span);
