@@ -11,6 +11,7 @@ def flipped(**keys):
     return FLIPPED | keys
 
 
+WHOLE = {"": {}, "other": flipped(tie_word_embeddings=True)}
 PLAIN = {"rope_type": "default", "rope_theta": 5e5}
 # a small theta and few turns, so that the limits differ for the frequencies of a small head
 YARN = {"rope_type": "yarn", "rope_theta": 50.0, "factor": 8.0, "original_max_position_embeddings": 16, "beta_fast": 0.5, "beta_slow": 0.1}
@@ -249,10 +250,13 @@ CONFIGURATIONS = {
     },
     # decoders of encoder-decoders, without the encoder
     **{kind: {"causal": {"class": name}, "causal_other": flipped(**{"class": name})} for kind, name in {
-        "bart": "BartForCausalLM", "bigbird_pegasus": "BigBirdPegasusForCausalLM", "blenderbot": "BlenderbotForCausalLM",
-        "blenderbot-small": "BlenderbotSmallForCausalLM", "marian": "MarianForCausalLM", "mbart": "MBartForCausalLM", "pegasus": "PegasusForCausalLM",
-        "plbart": "PLBartForCausalLM", "whisper": "WhisperForCausalLM"}.items()},
-    "mvp": {"causal": {"class": "MvpForCausalLM"}, "causal_other": flipped(**{"class": "MvpForCausalLM", "use_prompt": False})},
+        "bart": "BartForCausalLM", "bigbird_pegasus": "BigBirdPegasusForCausalLM", "marian": "MarianForCausalLM", "whisper": "WhisperForCausalLM"}.items()},
+    # and whole
+    **{kind: WHOLE | {"causal": {"class": name}, "causal_other": flipped(**{"class": name})} for kind, name in {
+        "blenderbot": "BlenderbotForCausalLM", "blenderbot-small": "BlenderbotSmallForCausalLM", "mbart": "MBartForCausalLM",
+        "pegasus": "PegasusForCausalLM", "plbart": "PLBartForCausalLM"}.items()},
+    "m2m_100": {"": {"pad_token_id": 4}, "other": flipped(tie_word_embeddings=True, pad_token_id=7)},        # no tokens of the text
+    "mvp": {"": {"use_prompt": False}, "other": flipped(use_prompt=False, tie_word_embeddings=True), "causal": {"class": "MvpForCausalLM"}, "causal_other": flipped(**{"class": "MvpForCausalLM", "use_prompt": False})},
     "trocr": {"": {"pad_token_id": 4}, "other": flipped(pad_token_id=7)},        # no tokens of the text
     "vaultgemma": {
         "": {},
