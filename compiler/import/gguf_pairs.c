@@ -1,5 +1,5 @@
 /* The pairs of a GGUF as an object for config items: `NAME.rope.freq_base` is freq_base in the object
- * rope, where NAME is the architecture. */
+ * rope, where NAME is the architecture; the keys of Apertus's activation, `xielu.beta`, are without NAME. */
 #include <jansson.h>
 
 #include "import_private.h"
@@ -7,6 +7,15 @@
 enum { LONGEST_LIST = 4096, MAX_PAIRS = 4096 };
 
 static const char general_architecture[] = "general.architecture";
+
+/* What items call a key; NULL: it is not for them. */
+static const char *known_as(const char *key, const char *prefix)
+{
+        static const char unnamed[] = "xielu.";
+        size_t skipped = strlen(prefix);
+        return !strncmp(key, prefix, skipped) ? key + skipped :
+               !strncmp(key, unnamed, sizeof unnamed - 1) ? key : NULL;
+}
 
 /* The object in a field, created if missing; NULL: the field has a value. */
 static ConfigObject *inner_object(Arena *arena, ConfigObject *o, const char *key, Span span)
@@ -44,7 +53,7 @@ static Source *listed(Arena *arena, const char *path, const json_t *pairs, const
         json_t *value;
         json_object_foreach ((json_t *)pairs, key, value) {
                 char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
-                if (!strncmp(key, prefix, strlen(prefix)))
+                if (known_as(key, prefix))
                         text_printf(t, "%s = %.80s\n", key, shown ? shown : "");
                 free(shown);
         }
@@ -58,8 +67,8 @@ static bool put_all(Arena *arena, Interner *names, Diag *diag, const Source *sou
         json_t *value;
         int line = 0;
         json_object_foreach (pairs, key, value) {
-                size_t skipped = strlen(prefix);
-                if (strncmp(key, prefix, skipped) != 0)
+                const char *path = known_as(key, prefix);
+                if (!path)
                         continue;
                 if (line == MAX_PAIRS) {
                         diag_error(diag, (Span){0}, "%s: more than %d keys begin with %s", source->path,
@@ -69,7 +78,7 @@ static bool put_all(Arena *arena, Interner *names, Diag *diag, const Source *sou
                 int32_t begin = source->line[line++];
                 Span span = {source, begin, begin + (int32_t)strlen(key)};
                 ConfigValue said = config_of_json(arena, names, diag, value, span);
-                if (!gguf_put(arena, names, root, key + skipped, span, said)) {
+                if (!gguf_put(arena, names, root, path, span, said)) {
                         diag_error(diag, span, "%s has a value, and keys below it", key);
                         return false;
                 }

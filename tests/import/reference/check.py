@@ -35,15 +35,17 @@ BOUNDS = {"qwen3_next": "1e-4", "qwen3_5": "1e-4", "qwen3_5_moe": "2e-4"}
 ROUNDED = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "granite_hybrid", "granite_hybrid_dense", "mamba", "falcon_mamba", "mamba2",
            "jamba", "jamba_dense", "nemotron_h_dense", "nemotron_h_moe", "nemotron_h_latent", "kimi_linear_one_group",
            "bamba_rotated", "falcon_h1_multiplied", "falcon_h1_unnormed",
-           "hunyuan_v1_dense_gguf"}                     # and the angles' base
+           "hunyuan_v1_dense_gguf", "apertus"}          # and the angles' base, and slopes
 # where llama.cpp computes an activation by another formula
 LLAMA_BOUNDS = {"mpt": "1e-3", "nomic_bert_moe": "1e-3", "jina_bert_v2": "1e-3", "jina_bert_v2_code": "1e-3", "jina_bert_v3": "1e-3"}
 
 # whose files may have layers that predict further tokens
-FURTHER = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "nemotron_h_moe", "exaone_moe", "glm_moe_dsa", "hy_v3"}
+FURTHER = {"qwen3_5", "qwen3_5_moe", "qwen3_next", "nemotron_h_moe", "exaone4", "exaone_moe", "glm_moe_dsa", "hy_v3"}
 
 # values of GGUF keys that no item can take, and the messages
 REFUSED = {
+    "afmoe_gguf": [("expert_weights_norm", False, "afmoe supports only sigmoid gates"), ("attention.sliding_window", 0, "afmoe needs attention.sliding_window")],
+    "ernie4_5_moe_gguf": [("expert_shared_feed_forward_length", 9, "expert_shared_count times"), ("expert_gating_func", 2, "expert_gating_func is never used")],
     "cohere2_moe": [("expert_weights_scale", 2.0, "expert_weights_scale 1"), ("expert_weights_norm", False, "normed softmax gates"),
                     ("attention.sliding_window_pattern", [1, 0, 1], "sliding_window_pattern must have true or false for each layer"),
                     ("rope.freq_base_swa", 20.0, "cohere2moe supports only unscaled positions"), ("expert_shared_count", 3, "expert_shared_count times")],

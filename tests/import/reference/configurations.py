@@ -89,6 +89,7 @@ CONFIGURATIONS = {
     "ernie4_5_moe": {
         "": {"num_hidden_layers": 4, "moe_layer_end_index": 2, "moe_norm_min": 0.5},
         "other": flipped(num_hidden_layers=4, moe_layer_start_index=0, moe_layer_interval=2, moe_num_shared_experts=0, moe_k=3),
+        "gguf": {"num_hidden_layers": 4, "moe_layer_interval": 2, "moe_layer_end_index": -1, "intermediate_size": 56},
     },
     "exaone4": DEFAULT,
     "seed_oss": DEFAULT,
@@ -103,7 +104,7 @@ CONFIGURATIONS = {
         "other": flipped(linear_key_head_dim=8, linear_value_head_dim=4, linear_num_key_heads=2, linear_num_value_heads=4, layer_types=["full_attention", "linear_attention"],
                          num_hidden_layers=2, linear_conv_kernel_dim=3, attention_bias=False),
     },
-    "afmoe": DEFAULT, "flint": {"": {}, "other": flipped(mlp_only_layers=[1], num_hidden_layers=3, layer_types=[S, F, S])}, "kolibri1": DEFAULT,
+    "afmoe": DEFAULT | {"gguf": {"mup_enabled": True, "num_dense_layers": 2}}, "flint": {"": {}, "other": flipped(mlp_only_layers=[1], num_hidden_layers=3, layer_types=[S, F, S])}, "kolibri1": DEFAULT,
     # the E models: embeddings for each layer, shared keys and values
     "gemma4_text": {
         "": {"num_hidden_layers": 5, "layer_types": [S, F, S, S, F], "num_kv_shared_layers": 2, "use_double_wide_mlp": True, "global_head_dim": 16, "final_logit_softcapping": 5.0,

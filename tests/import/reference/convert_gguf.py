@@ -28,6 +28,7 @@ WORDS = {"UINT32": "u32", "INT32": "i32", "UINT64": "u64", "FLOAT32": "f32", "BO
 
 # keys of published files that transformers' classes do not save
 PUBLISHED = {
+    "afmoe_gguf": {"score_func": "sigmoid", "route_norm": True},
     "cohere2": {"rotary_pct": 1.0}, "cohere2_layers": {"rotary_pct": 1.0},
     "deepseek_v3": {"scoring_func": "sigmoid"}, "deepseek_v32": {"scoring_func": "sigmoid"}, "deepseek_v32_other": {"scoring_func": "sigmoid"},
     "glm4_moe_lite": {"scoring_func": "sigmoid", "first_k_dense_replace": 1}, "glm4_moe_lite_other": {"scoring_func": "sigmoid", "first_k_dense_replace": 2},
