@@ -13,8 +13,9 @@ static const char *known_as(const char *key, const char *prefix)
 {
         static const char unnamed[] = "xielu.";
         size_t skipped = strlen(prefix);
-        return !strncmp(key, prefix, skipped) ? key + skipped :
-               !strncmp(key, unnamed, sizeof unnamed - 1) ? key : NULL;
+        if (!strncmp(key, prefix, skipped))
+                return key + skipped;
+        return strncmp(key, unnamed, sizeof unnamed - 1) ? NULL : key;
 }
 
 /* The object in a field, created if missing; NULL: the field has a value. */
