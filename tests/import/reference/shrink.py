@@ -32,7 +32,7 @@ SIZES = [
     (r"num_key_value_heads|num_kv_heads|swa_num_key_value_heads", 2),
     (r"(\w+_)?(num_attention_heads|num_heads|n_heads?|attention_heads)", 4),
     (r"hidden_size|d_model|n_embd|dim|emb_dim|embedding_dim|attention_hidden_size|conv_dim|lru_width", 32),
-    (r"embedding_size|word_embed_proj_dim|input_embedding_size|output_embedding_size", 20),
+    (r"embedding_size|word_embed_proj_dim|input_embedding_size|output_embedding_size|prediction_head_size", 20),
     (r"(moe_)?num_(local_)?experts|n_routed_experts", 5),
     (r"num_experts_per_tok(en)?|moe_topk|moe_k|top_k_experts", 2),
     (r"n_shared_experts|num_shared_experts|moe_num_shared_experts", 2),

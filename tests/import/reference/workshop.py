@@ -1,6 +1,7 @@
 """A small model of any text type of transformers: its configuration (shrink.py, configurations.py), a directory with weights made from their
 names (seeded.py), and what the class computes in float64.  For new.py and make.py."""
 
+import inspect
 import pathlib
 import re
 import shutil
@@ -65,7 +66,7 @@ def arguments_of(kind, changes):
 
 
 # tables that a class computes, and yet saves: the files here lack them, since rounded to bf16 they are other numbers
-COMPUTED = r".*\.(slope_rate|query_decay|key_decay|diagonal_decay)"
+COMPUTED = r".*\.(slope_rate|query_decay|key_decay|diagonal_decay|inv_freq)"
 
 
 def tables_of(module):
@@ -96,9 +97,10 @@ def make(cls, config, folder):
     tensors = {name: row for name, row in written.items() if not re.fullmatch(COMPUTED, name) and name not in tables}
     seeded.save(folder, tensors)
     seeded.write(folder, tensors)
-    found = common.opened(folder, cls, written.keys() - tensors.keys())
+    computed = written.keys() - tensors.keys() | {name for name in module.state_dict() if re.fullmatch(COMPUTED, name)}
+    found = common.opened(folder, cls, computed)
     for name, buffer in module.named_buffers():     # tables that files lack, as the class computes them
-        if name not in module.state_dict() or name in written.keys() - tensors.keys():
+        if name not in module.state_dict() or name in computed:
             owner, _, own = name.rpartition(".")
             setattr(found.get_submodule(owner), own, buffer.clone())
     for part in tables_of(found).values():
@@ -118,12 +120,17 @@ def inputs_of(module):
     if c.is_encoder_decoder and not kind.endswith("EncoderModel"):
         return {"words": ids, "tokens": common.tokens(shrink.TEXT + 4, c.vocab_size)}, {"words": "input_ids", "tokens": "decoder_input_ids"}
     of_decoder = c.model_type in classes("causal") and c.model_type not in classes("masked")
-    if module.can_generate() or getattr(c, "is_decoder", False) or of_decoder:
+    if module.can_generate() and not kind.endswith("WithLMHeadModel") or getattr(c, "is_decoder", False) or of_decoder:
         return {"tokens": ids}, {"tokens": "input_ids"}
     given = {"tokens": ids, "keep": (torch.arange(shrink.TEXT) < shrink.TEXT - 3).long()}
+    if "attention_mask" not in inspect.signature(module.forward).parameters:
+        del given["keep"]
+    if "bbox" in inspect.signature(module.forward).parameters:         # left, top, right, bottom
+        corner = torch.stack([ids % 5, ids % 7], dim=-1)
+        given["box"] = torch.cat([corner, corner + 1 + torch.stack([ids % 3, ids % 4], dim=-1)], dim=-1)
     if (getattr(c, "type_vocab_size", 0) or 0) > 1:
         given["token_types"] = (torch.arange(shrink.TEXT) > 7).long()
-    return given, {"tokens": "input_ids", "keep": "attention_mask", "token_types": "token_type_ids"}
+    return given, {"tokens": "input_ids", "keep": "attention_mask", "token_types": "token_type_ids", "box": "bbox"}
 
 
 def outputs_of(module, found):

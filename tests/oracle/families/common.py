@@ -171,6 +171,7 @@ def taps(modules, batch=True):
             if pick:
                 value = pick(args[0] if args else kwargs["hidden_states"], result)
             else:
+                result = tuple(result.values()) if type(result) is dict else result
                 value = result[0] if isinstance(result, (tuple, list)) else result
                 value = value[0] if batch else value
             values[path] = value.detach()
