@@ -49,14 +49,16 @@ const Ast *family_declares(const Import *m, Definition *d, const char *name, boo
 bool family_generates(const Import *m, Definition *d)
 {
         const StatedLoop *stated = item_loop_named(m, "generate");
-        if (stated)
-                return !stated->is_none;
+        return stated ? !stated->is_none : family_has_loop(m, d, "generate");
+}
+
+bool family_has_loop(const Import *m, Definition *d, const char *name)
+{
         for (int depth = 0; d && depth < MAX_MODELS; depth++, d = parent_of(m, d)) {
                 const Ast *body = d->ast->kid[1];
                 for (int i = body->nkid - 1; i >= 0; i--) {
                         AstKind kind = body->kid[i]->kind;
-                        if ((kind == AST_LOOP || kind == AST_LOOP_NONE) &&
-                            !strcmp(body->kid[i]->name, "generate"))
+                        if ((kind == AST_LOOP || kind == AST_LOOP_NONE) && !strcmp(body->kid[i]->name, name))
                                 return kind == AST_LOOP;
                 }
         }

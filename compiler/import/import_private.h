@@ -260,6 +260,7 @@ const Ast *family_declares(const Import *m, Definition *family, const char *name
 const char *family_checkpoint(const Import *m, Definition *family);
 /* whether the item states `loop generate`, or the family has it and the item leaves it */
 bool family_generates(const Import *m, Definition *family);
+bool family_has_loop(const Import *m, Definition *family, const char *name); /* whatever the item states */
 /* whether the family has the same value without the setting */
 bool family_gives(Import *m, Definition *family, const StatedSetting *s);
 

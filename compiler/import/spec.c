@@ -359,12 +359,13 @@ static void import_checkpoint(Import *m, Text *t, const Definition *family)
 
 /* Loops of the item; settings with the value none are omitted.  A `loop generate` without settings is printed
  * by generation_print. */
-static void spec_loops(Import *m, Text *t)
+static void spec_loops(Import *m, Definition *family, Text *t)
 {
         for (int i = 0; i < m->nloop; i++) {
                 const StatedLoop *l = &m->loop[i];
                 if (l->is_none) {
-                        text_printf(t, "    loop %s none\n", l->name);
+                        if (family_has_loop(m, family, l->name))
+                                text_printf(t, "    loop %s none\n", l->name);
                         continue;
                 }
                 if (!strcmp(l->name, "generate") && !l->nsetting)
@@ -399,7 +400,7 @@ const char *spec_print(Import *m, const char *name, const char *source, const Pa
         spec_settings(m, t, named, names);
         spec_settings(m, t, tree, n);
         sentence_print_block(m, t);
-        spec_loops(m, t);
+        spec_loops(m, family, t);
         generation_print(m, family, t);
         text_printf(t, "}\n");
         return m->failed ? NULL : t->data;

@@ -32,9 +32,9 @@ def classes(head):
 def heads(kind):
     """{name: keys} of the first configuration with each other head: classes of texts, where the last token fills up, of tokens, and answers."""
     (name, keys), *_ = configurations.of_type(kind).items()
-    filler = {} if kind in classes("masked") else {"pad_token_id": int(common.tokens(shrink.TEXT, shrink.VOCABULARY)[-1])}
-    more = {"classifier": ("texts", filler), "token classifier": ("tokens", {}), "answers": ("answers", {})}
-    return {f"{name}_{ours}": keys | given | {"class": classes(head)[kind][0], "num_labels": 3}
+    filler = {"is_decoder": False} if kind in classes("masked") else {"pad_token_id": int(common.tokens(shrink.TEXT, shrink.VOCABULARY)[-1])}
+    more = {"classifier": ("texts", filler), "token classifier": ("tokens", filler), "answers": ("answers", filler)}
+    return {f"{name}_{ours}": keys | given | {"class": classes(head)[kind][0], "num_labels": 2 if head == "answers" else 3}
             for head, (ours, given) in more.items() if kind in classes(head)}
 
 
