@@ -148,6 +148,19 @@ CONFIGURATIONS = {
         "other": flipped(linear_key_head_dim=8, linear_value_head_dim=4, linear_num_key_heads=2, linear_num_value_heads=4, layer_types=["full_attention", "linear_attention"],
                          num_hidden_layers=2, linear_conv_kernel_dim=3, attention_bias=False),
     },
+    "beam": DEFAULT, "lara_mini": DEFAULT, "jetmoe": {"": {}, "other": flipped(num_key_value_heads=3, num_experts_per_tok=3, num_attention_heads=9)},
+    "lfm3": {"": {"layer_types": ["conv", S, F, "conv"]}, "other": flipped(num_hidden_layers=2, layer_types=[S, F], sliding_window=8,
+                  rope_parameters={S: PLAIN | {"rope_theta": 50.0}, F: PLAIN | {"rope_theta": 40.0}})},
+    "hrm_text": {"": {"num_hidden_layers": 2, "embedding_scale": 3.0}, "other": flipped(attention_bias=False, mlp_bias=False, num_hidden_layers=1, H_cycles=3, L_cycles=1)},
+    "mimo_v2_flash": {"": {"routed_scaling_factor": 1.5}, "other": flipped(num_key_value_heads=1, layer_types=[S, F, S], n_group=4, topk_group=2, n_routed_experts=8, head_dim=16,
+                          rope_parameters={S: PLAIN | {"rope_theta": 50.0, "partial_rotary_factor": 0.5}, F: PLAIN | {"partial_rotary_factor": 1.0}})},
+    "longcat_flash": {"": {"head_dim": 4, "zero_expert_num": 3, "num_layers": 2, "moe_topk": 3},
+                      "other": flipped(attention_bias=False, head_dim=4, zero_expert_num=0, num_layers=1)},
+    "moss_transcribe_diarize": {"": {
+        "text_config": {"model_type": "qwen3", "vocab_size": 37, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 4,
+                        "num_key_value_heads": 2, "head_dim": 12, "max_position_embeddings": 40, "rms_norm_eps": 1e-3},
+        "audio_config": {"num_mel_bins": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8, "hidden_size": 16, "max_source_positions": 8},
+        "audio_token_id": 36}},
     "afmoe": DEFAULT | {"gguf": {"mup_enabled": True, "num_dense_layers": 2}}, "flint": {"": {}, "other": flipped(mlp_only_layers=[1], num_hidden_layers=3, layer_types=[S, F, S])}, "kolibri1": DEFAULT,
     # the E models: embeddings for each layer, shared keys and values
     "gemma4_text": {
