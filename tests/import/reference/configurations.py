@@ -161,6 +161,13 @@ CONFIGURATIONS = {
                         "num_key_value_heads": 2, "head_dim": 12, "max_position_embeddings": 40, "rms_norm_eps": 1e-3},
         "audio_config": {"num_mel_bins": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8, "hidden_size": 16, "max_source_positions": 8},
         "audio_token_id": 36}},
+    "rwkv": {"": {"num_hidden_layers": 3, "rescale_every": 2, "attention_hidden_size": 24}, "other": flipped(rescale_every=0)},
+    "bailing_hybrid": {
+        "": {"num_hidden_layers": 3, "layer_types": ["linear_attention", F, "linear_attention"], "num_experts": 8, "num_expert_group": 4, "topk_group": 2, "num_attention_heads": 4,
+             "linear_head_dim": 8, "linear_num_heads": 4},
+        "other": flipped(attention_bias=False, moe_renormalize=True, num_hidden_layers=2, layer_group_size=2, q_lora_rank=14, num_experts=5, num_expert_group=1, topk_group=1,
+                         num_shared_experts=2, tie_word_embeddings=False, linear_head_dim=6, linear_num_heads=3, first_k_dense_replace=0),
+    },
     "afmoe": DEFAULT | {"gguf": {"mup_enabled": True, "num_dense_layers": 2}}, "flint": {"": {}, "other": flipped(mlp_only_layers=[1], num_hidden_layers=3, layer_types=[S, F, S])}, "kolibri1": DEFAULT,
     # the E models: embeddings for each layer, shared keys and values
     "gemma4_text": {
