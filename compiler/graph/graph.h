@@ -223,6 +223,7 @@ struct Weight {
         double centre;                /* declared default: centre of the hash weights */
         const double *centre_values;  /* or NULL: a default given as a tensor, row-major */
         int nregion;                  /* 0: a weight outside of repeats */
+        int shared_regions;           /* the last of them that lie within a shared block */
         Region *region[MAX_REGIONS];  /* outermost first */
         int region_part[MAX_REGIONS]; /* for each region: index of its name in `part` */
         int64_t slots;                /* number of iterations that have it */

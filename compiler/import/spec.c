@@ -47,14 +47,26 @@ static const Ast *param_default(const Ast *params, const char *name)
         return NULL;
 }
 
-/* Whether an argument equals its default in the library. */
+/* Whether a name of the library's scope is in the expression, such as another parameter. */
+static bool has_name(const Ast *e)
+{
+        if (!e || e->kind == AST_NAME)
+                return e != NULL;
+        for (int i = 0; i < e->nkid; i++)
+                if (has_name(e->kid[i]))
+                        return true;
+        return false;
+}
+
+/* Whether an argument equals its default in the library.  A default that reads other names is none: here they would be those
+ * of the item. */
 static bool is_default_value(Import *m, const Ast *definition, const char *name, ConfigValue v)
 {
         const Ast *own =
                 name && definition && (definition->kind == AST_BLOCK || definition->kind == AST_SCHEME)
                         ? param_default(definition->kid[0], name)
                         : NULL;
-        if (!own || ast_is_expression(own->kind) == false)
+        if (!own || !ast_is_expression(own->kind) || has_name(own))
                 return false;
         Diag *diag = m->diag;
         m->diag = NULL;

@@ -85,6 +85,7 @@ static void run_shared(Elaborator *e, Scope *scope, const Ast *s)
                 Block *b = NEW(e->arena, Block);
                 *b = *v.block;
                 b->shared = path_new(e, s->name, s->span);
+                b->shared->of_shared = true;
                 v.block = b;
         }
         scope_set(e, scope, s->name, v, s->name_span);

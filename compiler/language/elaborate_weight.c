@@ -295,12 +295,40 @@ static Weight *weight_in(Elaborator *e, Weight *w, Region *const *region)
         return part;
 }
 
+/* A weight has one list of regions: those of a repeat within a shared block are of one call, and of no outer repeat. */
+static void refuse_shared_repeat(Elaborator *e, const Node *n, const Weight *w)
+{
+        if (!w->shared_regions)
+                return;
+        diag_error(
+                e->diag, n->span,
+                "the shared block of %s has a repeat with weights, so it can be called only once, and in no "
+                "repeat around it",
+                w->path);
+        diag_hint(e->diag, "write the repeat outside of the block, with a shared block of one iteration");
+}
+
+/* Weights whose iterations have all become those of another call. */
+static void check_slots_left(Elaborator *e, const Body *body)
+{
+        for (int i = 0; i < body->nnode; i++) {
+                const Node *n = body->node[i];
+                if (n->op == OP_WEIGHT && n->attr.weight->nregion > 0 && n->attr.weight->slots == 0)
+                        refuse_shared_repeat(e, n, n->attr.weight);
+                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                        check_slots_left(e, n->attr.region->body[k]);
+        }
+}
+
 static void part_weights(Elaborator *e, const Body *body, Region **region, int depth)
 {
         for (int i = 0; i < body->nnode; i++) {
                 Node *n = body->node[i];
-                if (n->op == OP_WEIGHT && n->attr.weight->nregion > 0)
+                if (n->op == OP_WEIGHT && n->attr.weight->nregion > 0) {
+                        if (n->attr.weight->nregion != depth)
+                                refuse_shared_repeat(e, n, n->attr.weight);
                         n->attr.weight = weight_in(e, n->attr.weight, region);
+                }
                 if (n->op != OP_REPEAT)
                         continue;
                 region[depth] = n->attr.region;
@@ -328,6 +356,7 @@ void number_slots(Elaborator *e)
                         }
                 w->slots = slots;
         }
+        check_slots_left(e, e->g->top);
 }
 
 /* ---- declaring ---- */
@@ -391,6 +420,16 @@ static bool path_is_shared(const PathScope *path)
         return false;
 }
 
+/* The regions between a weight and its shared block. */
+static int regions_within(const PathScope *path)
+{
+        int n = 0;
+        for (; path; n += path->region != NULL, path = path->outer)
+                if (path->of_shared)
+                        return n;
+        return 0;
+}
+
 static Node *use_weight(Elaborator *e, Weight *w, Span span)
 {
         Node *n = node_new(e->g, e->body, OP_WEIGHT, 0, NULL, (Attr){.weight = w, .slot = -1}, w->type, span,
@@ -442,6 +481,7 @@ Node *weight_node(Elaborator *e, const char *name, const Type *type, double cent
                 found = weight_new(e, path, name, &place, type, span);
                 found->centre = centre;
                 found->centre_values = values;
+                found->shared_regions = regions_within(e->path);
         }
         weight_take_slot(e, found, place.iteration);
         return use_weight(e, found, span);

@@ -391,7 +391,8 @@ struct PathScope {
         int64_t identity; /* among the children; the same in all iterations of a repeat */
         Region *region;   /* its name is that of a repeat, in this iteration */
         int64_t iteration;
-        bool shared; /* in a shared instance after its first call: its weights exist */
+        bool shared;    /* in a shared instance after its first call: its weights exist */
+        bool of_shared; /* its scope is a shared block */
         Span span;
 };
 

@@ -18,8 +18,8 @@
 typedef struct {
         char text[200];
         int n;
-} Answer;
-static Answer answer[64];
+} Reply;
+static Reply answer[64];
 static int nanswer;
 
 static bool is_name(const Plan *p, const char *word, size_t n)
@@ -90,7 +90,7 @@ static void ask(const Plan *p)
 
 static int by_text(const void *a, const void *b)
 {
-        return strcmp(((const Answer *)a)->text, ((const Answer *)b)->text);
+        return strcmp(((const Reply *)a)->text, ((const Reply *)b)->text);
 }
 
 static void report(const char *change)
