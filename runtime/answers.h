@@ -68,12 +68,12 @@ static inline int64_t answers_tried(int64_t top)
 /* The template of a pair.  Without one, and without tokens around a text, a pair is one text after the other.  NULL: there is none. */
 static inline const TokenItem *answers_template(const TokenTables *t, int64_t *items)
 {
-        static const TokenItem plain[2] = {{ITEM_FIRST, 0}, {ITEM_SECOND, 1}};
+        static const TokenItem both_items[2] = {{ITEM_FIRST, 0}, {ITEM_SECOND, 1}};
         *items = t->count[TOKENS_TEMPLATE];
         if (*items)
                 return (const TokenItem *)token_section(t, TOKENS_TEMPLATE);
         *items = 2;
-        return t->head->before + t->head->behind ? NULL : plain;
+        return t->head->before + t->head->behind ? NULL : both_items;
 }
 
 /* Number of tokens of the text in a window. */
