@@ -48,12 +48,12 @@ static const Ast *param_default(const Ast *params, const char *name)
 }
 
 /* Whether a name of the library's scope is in the expression, such as another parameter. */
-static bool has_name(const Ast *e)
+static bool reads_names(const Ast *e)
 {
         if (!e || e->kind == AST_NAME)
                 return e != NULL;
         for (int i = 0; i < e->nkid; i++)
-                if (has_name(e->kid[i]))
+                if (reads_names(e->kid[i]))
                         return true;
         return false;
 }
@@ -66,7 +66,7 @@ static bool is_default_value(Import *m, const Ast *definition, const char *name,
                 name && definition && (definition->kind == AST_BLOCK || definition->kind == AST_SCHEME)
                         ? param_default(definition->kid[0], name)
                         : NULL;
-        if (!own || !ast_is_expression(own->kind) || has_name(own))
+        if (!own || !ast_is_expression(own->kind) || reads_names(own))
                 return false;
         Diag *diag = m->diag;
         m->diag = NULL;
