@@ -229,6 +229,7 @@ static void run_settings(Import *m, const Stated *to, const Ast *settings);
 static void item_loop(Import *m, const Ast *loop)
 {
         const Stated to = settings_of_loop(m, loop->name);
+        loop_added(m, loop->name)->is_none = false; /* of a parent */
         run_settings(m, &to, loop);
 }
 
