@@ -6,7 +6,8 @@
 
 /* Errors of the functions are above 0; the first argument of each is generator->model. */
 typedef struct {
-        const Generator *generator; /* its take() takes the prompt, in slot 0; of its other members tokens, suppress and chunk are read */
+        const Generator *
+                generator; /* its take() takes the prompt, in slot 0; of its other members tokens, suppress and chunk are read */
         int (*fork_slot)(void *model, int slot, int copy);
         /* Takes one token in each of n slots, in one call: logits [n, vocab] */
         int (*take_tokens)(void *model, const int *slot, const int32_t *token, int n, float *logits);
@@ -18,13 +19,15 @@ typedef struct {
         int *placed;    /* [beams]: scratch, slot of each beam after the step */
         int *taken;     /* [beams]: scratch, whether a beam uses the slot */
         int32_t *last;  /* [beams]: scratch, last token of each beam */
+        int32_t *whole; /* [prompt + steps]: the prompt; scratch, text of a beam */
 } BeamSearch;
 
-/* Bytes of scratch for beam_search_lay(). */
-static inline size_t beam_search_room(int beam_count, int64_t steps, int64_t vocab)
+/* Bytes of scratch for beam_search_lay(), after a prompt of n tokens. */
+static inline size_t beam_search_room(int beam_count, int64_t steps, int64_t vocab, int64_t n)
 {
         const size_t ints = 3 * sizeof(int) + sizeof(int32_t);
-        return beams_room(beam_count, steps) + (size_t)beam_count * ((size_t)vocab * sizeof(float) + ints);
+        return beams_room(beam_count, steps) + (size_t)beam_count * ((size_t)vocab * sizeof(float) + ints) +
+               (size_t)(n + steps) * sizeof(int32_t);
 }
 
 /* Places the scratch of the search in `room`, aligned to 8. */
@@ -37,14 +40,18 @@ static inline void beam_search_lay(BeamSearch *s, void *room)
         s->placed = s->slot_of + beams;
         s->taken = s->placed + beams;
         s->last = (int32_t *)(s->taken + beams);
+        s->whole = s->last + beams;
         s->slot_of[0] = 0;
 }
 
-static inline int32_t beams_rule_out(void *of, float *logits)
+static inline int32_t beams_rule_out(void *of, int beam, float *logits)
 {
         const BeamSearch *s = (const BeamSearch *)of;
         const Generator *g = s->generator;
-        const int32_t next = loop_prescribes(&g->tokens, s->prompt + s->b.made, s->b.made, logits, s->b.vocab);
+        const int64_t made = s->b.made;
+        memcpy(s->whole + s->prompt, s->b.tokens + beam * s->b.steps, (size_t)made * sizeof *s->whole);
+        const int32_t next =
+                loop_prescribes(&g->tokens, s->whole, s->prompt + made, made, s->b.steps, logits, s->b.vocab);
 #if HAS_COMMAND
         if (next < 0 && g->suppress)
                 loop_rule_out(g->suppress, logits, s->b.vocab);
@@ -89,6 +96,7 @@ static inline int beams_run(BeamSearch *s, const int32_t *tokens, int64_t n, int
         const Generator *g = s->generator;
         Generated none = {0};
         s->prompt = n;
+        memcpy(s->whole, tokens, (size_t)n * sizeof *tokens);
         int error = generation_prompt(g, tokens + taken, n - 1 - taken, &none);
         error = error ? error : g->take(g->model, tokens + n - 1, 1, s->logits);
         while (!error && s->search_step(&s->b, s->logits, beams_rule_out, s)) {

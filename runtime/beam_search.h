@@ -50,7 +50,7 @@ static inline int beams_choose(const Beams *b, float *logits, BeamRules *rule_ou
                 if (max == FLOAT_INF)
                         max = beams_certain(x, b->vocab);
                 const float log_sum = beams_log_sum(x, b->vocab, max);
-                const int32_t only = rule_out(of, x);
+                const int32_t only = rule_out(of, beam_at, x);
                 if (only >= 0)
                         n = beams_offer(b->beam_choice, n, 2 * b->beam_count,
                                         (BeamChoice){b->score[beam_at], beam_at * b->vocab + only});

@@ -26,16 +26,16 @@ typedef struct {
         int64_t vocab, steps; /* maximum number of new tokens */
         float penalty;        /* exponent of the length; 1: worth is the mean log p */
         int early_end;
-        const int32_t *stop;     /* ends with -1 */
-        int64_t made;            /* number of tokens of each beam */
-        int active;              /* number of beams: 1 at first, then usually beam_count */
-        int done;                /* number of done texts */
-        double *score;           /* [beams]: scores of the beams */
-        int32_t *parent_beam;    /* [beams]: the beam that each one extends, by its index before the last step */
-        int32_t *tokens;         /* [beams][steps]: texts of the beams */
-        double *beam_worth;      /* [beams + 1]: worths of the done texts, in descending order */
-        int64_t *length;         /* [beams + 1]: tokens of the done texts, without the stop token */
-        int32_t *text;           /* [beams + 1][steps]: the done texts */
+        const int32_t *stop;  /* ends with -1 */
+        int64_t made;         /* number of tokens of each beam */
+        int active;           /* number of beams: 1 at first, then usually beam_count */
+        int done;             /* number of done texts */
+        double *score;        /* [beams]: scores of the beams */
+        int32_t *parent_beam; /* [beams]: the beam that each one extends, by its index before the last step */
+        int32_t *tokens;      /* [beams][steps]: texts of the beams */
+        double *beam_worth;   /* [beams + 1]: worths of the done texts, in descending order */
+        int64_t *length;      /* [beams + 1]: tokens of the done texts, without the stop token */
+        int32_t *text;        /* [beams + 1][steps]: the done texts */
         BeamChoice *beam_choice; /* [2 beams] */
         int32_t *before;         /* [beams][steps]: scratch */
 } Beams;
@@ -65,5 +65,5 @@ static inline void beams_lay(Beams *b, void *room)
         b->score[0] = 0;
 }
 
-/* Sets the logits of forbidden tokens to -inf and returns -1, or returns the prescribed token. */
-typedef int32_t BeamRules(void *of, float *logits);
+/* Sets the logits of tokens that are forbidden after the text of a beam to -inf and returns -1, or returns the prescribed token. */
+typedef int32_t BeamRules(void *of, int beam, float *logits);

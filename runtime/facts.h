@@ -69,6 +69,7 @@
 
 /* Its loop prescribes tokens, or forbids some. */
 #define HAS_PRESCRIBED 1
+#define HAS_NO_REPEATS 1 /* no sequence of tokens occurs twice in a text */
 
 /* Its loop samples tokens: settings like temperature. */
 #define HAS_SAMPLING 1
@@ -78,6 +79,7 @@
 #define HAS_GRAMMAR 1
 #define HAS_TALK 1 /* the loop defines conversations */
 #define HAS_BEAMS 1
+#define HAS_OWN_BEAMS 1 /* its loop states them */
 
 /* Rejected drafts can be taken back. */
 #define HAS_DRAFTS 1

@@ -14,9 +14,13 @@
 #endif
 #include <string.h>
 
-/* Tokens of a loop: stop tokens, prescribed first tokens, tokens that are never chosen, or not first.  Each list ends with -1. */
+/* Rules of a loop for tokens: stop tokens, prescribed first tokens, tokens that are never chosen, or not first; the prescribed token at the
+ * limit of a text.  Each list ends with -1. */
 typedef struct {
-        const int32_t *stop, *first, *forbid, *forbid_first;
+        const int32_t *stop, *first, *forbid, *forbid_first, *last;
+        int64_t least,
+                most; /* number of new tokens: no stop token before `least`; `most` without a limit of the caller's; 0: none */
+        int64_t ngram; /* no sequence of this number of tokens occurs twice in a text; 0: any may */
 } LoopTokens;
 
 static inline int loop_stops(const LoopTokens *l, int32_t token)
@@ -39,7 +43,8 @@ typedef int64_t LoopTextTokens(const void *of, const char *text, int64_t n, int3
 
 /* Parses a list with commas: numbers below vocab, and texts in double quotes, which stand for all tokens with this text.  Writes
  * the tokens and a final -1 to tokens, unless NULL.  Returns their number, or -1 if the list is invalid. */
-static inline int64_t loop_read_tokens(const char *list, int64_t vocab, LoopTextTokens *find, const void *of, int32_t *tokens)
+static inline int64_t loop_read_tokens(const char *list, int64_t vocab, LoopTextTokens *find, const void *of,
+                                       int32_t *tokens)
 {
         int64_t n = 0;
         for (const char *end;; list = end + 1) {
@@ -48,7 +53,8 @@ static inline int64_t loop_read_tokens(const char *list, int64_t vocab, LoopText
                 if (*text == '"') {
                         text++;
                         end = text + strcspn(text, "\"");
-                        found = *end && end > text ? find(of, text, end - text, tokens ? tokens + n : NULL) : 0;
+                        found = *end && end > text ? find(of, text, end - text, tokens ? tokens + n : NULL)
+                                                   : 0;
                         end += *end != 0;
                 } else {
                         char *after;
@@ -70,18 +76,45 @@ static inline int64_t loop_read_tokens(const char *list, int64_t vocab, LoopText
         return n;
 }
 
-/* The prescribed token at a position of the text, or -1: then the logits [vocab] of forbidden tokens become -inf.  made: number of
- * new tokens before this one. */
-static inline int32_t loop_prescribes(const LoopTokens *l, int64_t place, int64_t made, float *logits, int64_t vocab)
+/* Rules out tokens that would complete a sequence of n tokens that is in text [length] already (Paulus et al., 2017). */
+static inline void loop_rule_out_ngrams(int64_t n, const int32_t *text, int64_t length, float *logits,
+                                        int64_t vocab)
+{
+        for (int64_t end = n; end <= length; end++)
+                if (!memcmp(text + end - n, text + length - n + 1, (size_t)(n - 1) * sizeof *text) &&
+                    text[end - 1] < vocab)
+                        logits[text[end - 1]] = -1.0f / 0.0f;
+}
+
+/* The prescribed token after text [length], or -1: then the logits [vocab] of forbidden tokens become -inf.  made: number of its new
+ * tokens; steps: their maximum. */
+static inline int32_t loop_prescribes(const LoopTokens *l, const int32_t *text, int64_t length, int64_t made,
+                                      int64_t steps, float *logits, int64_t vocab)
 {
         int64_t n = 0;
         while (l->first[n] >= 0)
-                if (++n == place)
+                if (++n == length)
                         return l->first[n - 1];
+        if (made + 1 == steps && *l->last >= 0)
+                return *l->last;
         loop_rule_out(l->forbid, logits, vocab);
-        if (made == 0 || place == n + 1)
+        if (made == 0 || length == n + 1)
                 loop_rule_out(l->forbid_first, logits, vocab);
+        if (made < l->least)
+                loop_rule_out(l->stop, logits, vocab);
+#if HAS_NO_REPEATS
+        if (l->ngram > 0)
+                loop_rule_out_ngrams(l->ngram, text, length, logits, vocab);
+#else
+        (void)text;
+#endif
         return -1;
+}
+
+/* Maximum number of new tokens: the caller's, or that of the loop. */
+static inline int64_t loop_steps(const LoopTokens *l, int64_t steps)
+{
+        return steps == INT64_MAX && l->most > 0 ? l->most : steps;
 }
 
 /* Parameters and scratch of sampling; see sampler.h. */
@@ -99,8 +132,8 @@ typedef struct {
 /* Penalties on tokens that occur in the text, applied to logits before sampling.  All 0: none. */
 typedef struct {
         float repetition; /* divides positive logits, multiplies negative ones (Keskar et al., 2019); 0 or 1: no effect */
-        float presence;   /* subtracted from the logit of each generated token */
-        float frequency;  /* subtracted for each time that it was generated */
+        float presence;  /* subtracted from the logit of each generated token */
+        float frequency; /* subtracted for each time that it was generated */
 } Penalties;
 
 static inline int penalties_apply(const Penalties *p)
@@ -118,7 +151,8 @@ static inline void penalties_take(const Penalties *p, const int32_t *times, floa
                 if (p->repetition > 0 && p->repetition != 1)
                         logits[i] = logits[i] > 0 ? logits[i] / p->repetition : logits[i] * p->repetition;
                 if (times[i] > 0)
-                        logits[i] = (float)((double)logits[i] - ((double)p->presence + (double)p->frequency * times[i]));
+                        logits[i] = (float)((double)logits[i] -
+                                            ((double)p->presence + (double)p->frequency * times[i]));
         }
 }
 
@@ -128,7 +162,8 @@ enum { GENERATION_MEMORY = -1, GENERATION_CONTEXT = -2, GENERATION_NONE = -3 };
 /* Functions return errors above 0.  The member before a function is its first argument. */
 typedef struct {
         void *model;
-        int (*take)(void *model, const int32_t *tokens, int64_t n, float *logits); /* logits [n, vocab] or NULL */
+        int (*take)(void *model, const int32_t *tokens, int64_t n,
+                    float *logits);            /* logits [n, vocab] or NULL */
         int (*rewind)(void *model, int64_t n); /* keeps only the first n positions */
         Sampler *sampler;
         int (*sample)(Sampler *s, float *logits, int n);
@@ -147,19 +182,19 @@ typedef struct {
         int hashes;              /* hash all logits, including those of the prompt's positions */
 #endif
         int64_t vocab, context;
-        int64_t steps;    /* maximum number of new tokens */
-        int64_t chunk;    /* maximum number of the prompt's tokens in a call */
-        int drafts;       /* maximum number of draft tokens in a call */
+        int64_t steps; /* maximum number of new tokens */
+        int64_t chunk; /* maximum number of the prompt's tokens in a call */
+        int drafts;    /* maximum number of draft tokens in a call */
         Penalties penalties;
-        float *logits;    /* [1 + drafts, vocab]; this, times and text are set by generation_lay() */
-        int32_t *times;   /* [vocab], for penalties */
-        int32_t *text;    /* [context + 1] */
+        float *logits;  /* [1 + drafts, vocab]; this, times and text are set by generation_lay() */
+        int32_t *times; /* [vocab], for penalties */
+        int32_t *text;  /* [context + 1] */
 } Generator;
 
 typedef struct {
-        int64_t prompt, made;               /* the prompt's tokens that the model had not processed; new tokens */
-        int64_t drafted, accepted;          /* draft tokens; those of them that the model chose */
-        int ended;                          /* by a stop token, show() or rule() */
+        int64_t prompt, made;      /* the prompt's tokens that the model had not processed; new tokens */
+        int64_t drafted, accepted; /* draft tokens; those of them that the model chose */
+        int ended;                 /* by a stop token, show() or rule() */
 #if HAS_COMMAND
         double first_seconds, rest_seconds; /* time for the prompt and the first token; for the others */
         uint64_t hash;
@@ -199,7 +234,9 @@ static inline uint64_t hash_floats(uint64_t h, const float *x, int64_t n)
 /* Processes tokens of the prompt and hashes their logits. */
 static inline int generation_hash(const Generator *g, const int32_t *tokens, int64_t n, Generated *made)
 {
-        float *logits = n < INT64_MAX / g->vocab / 4 ? (float *)malloc((size_t)(n * g->vocab) * sizeof *logits) : NULL;
+        float *logits = n < INT64_MAX / g->vocab / 4
+                                ? (float *)malloc((size_t)(n * g->vocab) * sizeof *logits)
+                                : NULL;
         const int error = logits ? g->take(g->model, tokens, n, logits) : GENERATION_MEMORY;
         if (!error)
                 made->hash = hash_floats(made->hash, logits, n * g->vocab);
@@ -277,11 +314,13 @@ static inline int generation_has_choice(const float *logits, int64_t n)
 }
 
 /* Chooses the token at a position of the text.  Returns it, NO_CHOICE, TEXT_ENDS, or TEXT_ENDS - e for an error e of the rule. */
-static inline int32_t generation_choose(const Generator *g, const Generated *made, int64_t place, float *logits)
+static inline int32_t generation_choose(const Generator *g, const Generated *made, int64_t place,
+                                        float *logits)
 {
         int32_t *times = penalties_apply(&g->penalties) ? g->times : NULL;
 #if HAS_PRESCRIBED
-        int32_t next = loop_prescribes(&g->tokens, place, made->made, logits, g->vocab);
+        int32_t next = loop_prescribes(&g->tokens, g->text, place, made->made,
+                                       loop_steps(&g->tokens, g->steps), logits, g->vocab);
 #else
         int32_t next = -1;
         (void)made;
@@ -296,7 +335,8 @@ static inline int32_t generation_choose(const Generator *g, const Generated *mad
         if (next < 0 && times)
                 penalties_take(&g->penalties, times, logits, g->vocab);
         if (next < 0)
-                next = generation_has_choice(logits, g->vocab) ? g->sample(g->sampler, logits, (int)g->vocab) : NO_CHOICE;
+                next = generation_has_choice(logits, g->vocab) ? g->sample(g->sampler, logits, (int)g->vocab)
+                                                               : NO_CHOICE;
         if (times && next >= 0 && next < g->vocab)
                 times[next] = times[next] < 0 ? 1 : times[next] + 1;
         return next;
@@ -305,7 +345,8 @@ static inline int32_t generation_choose(const Generator *g, const Generated *mad
 /* Runs the model on g->text[at] and the drafts, and replaces the drafts by the chosen tokens, up to the first that differs: the
  * text is the same as without drafts.  Returns the number of processed tokens that remain in the model's state: 1 + accepted
  * drafts, or 0 after an error of the model. */
-static inline int64_t generation_check(const Generator *g, int64_t at, int64_t drafts, Generated *made, int *error)
+static inline int64_t generation_check(const Generator *g, int64_t at, int64_t drafts, Generated *made,
+                                       int *error)
 {
         float *logits = g->logits;
         *error = g->take(g->model, g->text + at, 1 + drafts, logits);
@@ -337,7 +378,8 @@ static inline int64_t generation_check(const Generator *g, int64_t at, int64_t d
 /* Maximum number of drafts.  They end with a block of 64, as states of sums can be rewound only within one (scan_state.h). */
 static inline int64_t generation_drafts(const Generator *g, const Generated *made, int64_t at, int64_t most)
 {
-        const int64_t room = g->context - at - 1, steps = g->steps - made->made - 1, block = 63 - at % 64;
+        const int64_t room = g->context - at - 1, steps = loop_steps(&g->tokens, g->steps) - made->made - 1,
+                      block = 63 - at % 64;
         most = most < room ? most : room;
         most = most < steps ? most : steps;
         return most < block ? most : block;
@@ -345,8 +387,10 @@ static inline int64_t generation_drafts(const Generator *g, const Generated *mad
 
 /* Continues tokens [n] up to a stop token, the number of steps or the end of the context.  The model has processed the first
  * `taken` < n of them. */
-static inline int generation_run(const Generator *g, const int32_t *tokens, int64_t n, int64_t taken, Generated *made)
+static inline int generation_run(const Generator *g, const int32_t *tokens, int64_t n, int64_t taken,
+                                 Generated *made)
 {
+        const int64_t steps = loop_steps(&g->tokens, g->steps);
         int64_t at = n - 1, most = g->drafts;
         *made = (Generated){.prompt = n - taken};
 #if HAS_COMMAND
@@ -360,7 +404,7 @@ static inline int generation_run(const Generator *g, const int32_t *tokens, int6
         if (penalties_apply(&g->penalties))
                 generation_count(g, tokens, n);
         int error = generation_prompt(g, tokens + taken, n - 1 - taken, made);
-        while (!error && !made->ended && made->made < g->steps && at < g->context) {
+        while (!error && !made->ended && made->made < steps && at < g->context) {
                 const int64_t drafts = generation_propose(g, at + 1, generation_drafts(g, made, at, most));
                 const int64_t right = generation_check(g, at, drafts, made, &error);
                 at += right;

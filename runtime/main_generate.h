@@ -20,7 +20,7 @@ typedef struct {
 #endif
         const char *suppress; /* a list of tokens, or NULL */
 #if HAS_GRAMMAR
-        int free_text;      /* no grammar */
+        int free_text; /* no grammar */
 #endif
 #if HAS_TALK
         const char *system; /* the system message, or NULL: the default of the form */
@@ -30,7 +30,8 @@ typedef struct {
 
 static void usage(FILE *to, const char *program)
 {
-        terminal_print(to,
+        terminal_print(
+                to,
 #if HAS_PROMPT_FED
                 "usage: %s [options] PROMPT\n"
 #elif HAS_SOUND_FED
@@ -49,21 +50,27 @@ static void usage(FILE *to, const char *program)
 #endif
                 "  -n N          at most N new tokens (default: to the end of the context)\n"
 #if HAS_SAMPLING || HAS_TALK
-                "  --temp T      temperature; 0 always takes the likeliest token (default: " DEFAULT_TEMPERATURE ")\n"
+                "  --temp T      temperature; 0 always takes the likeliest token "
+                "(default: " DEFAULT_TEMPERATURE ")\n"
 #else
                 "  --temp T      temperature; 0, the default, always takes the likeliest token\n"
 #endif
                 "  --top-k K     choose among the K likeliest tokens, and those as likely as the last\n"
                 "  --top-p P     choose among the likeliest tokens that together have probability P\n"
                 "  --min-p P     choose among tokens at least P times as likely as the likeliest\n"
-                "  --typical P   choose among the tokens whose surprise is nearest to the expected one, up to probability P\n"
-                "  --repetition-penalty R   divide positive logits of tokens that are in the text by R, and multiply negative ones\n"
+                "  --typical P   choose among the tokens whose surprise is nearest to the expected one, up "
+                "to probability P\n"
+                "  --repetition-penalty R   divide positive logits of tokens that are in the text by R, and "
+                "multiply negative ones\n"
                 "  --presence-penalty A     subtract A from the logit of each token that was generated\n"
                 "  --frequency-penalty B    subtract B for each time that the token was generated\n"
-                "  --suppress TOKENS   never choose these tokens: numbers, or texts in double quotes, separated by commas\n"
-                "  --seed S      seed of the random numbers (default 1): the same seed gives the same text on every machine; random prints a new one\n"
+                "  --suppress TOKENS   never choose these tokens: numbers, or texts in double quotes, "
+                "separated by commas\n"
+                "  --seed S      seed of the random numbers (default 1): the same seed gives the same text "
+                "on every machine; random prints a new one\n"
 #if HAS_DRAFTS
-                "  --draft K     draft K tokens at a time from earlier text, and check them in one call: the same text, sooner\n"
+                "  --draft K     draft K tokens at a time from earlier text, and check them in one call: the "
+                "same text, sooner\n"
 #endif
 #if HAS_GRAMMAR
                 "  --no-grammar  allow any text, not only that of the grammar\n"
@@ -171,13 +178,17 @@ static void check_options(const Options *o, const char *program, const char *sam
 {
 #if HAS_TALK
         if (wanted_beams(o) && !o->raw)
-                refuse_usage(program, "--beams", " is for a text, not a conversation: --raw continues the prompt as it is");
+                refuse_usage(program, "--beams",
+                             " is for a text, not a conversation: --raw continues the prompt as it is");
 #endif
-        if (wanted_beams(o) && (o->sampler.temperature != 0 || penalties_apply(&o->penalties) || o->drafts || o->suppress || o->common.hashes))
-                refuse_usage(program, "--beams", " can't be combined with --temp, penalties, --draft, --suppress and --hash");
+        if (wanted_beams(o) && (o->sampler.temperature != 0 || penalties_apply(&o->penalties) || o->drafts ||
+                                o->suppress || o->common.hashes))
+                refuse_usage(program, "--beams",
+                             " can't be combined with --temp, penalties, --draft, --suppress and --hash");
 #if HAS_GRAMMAR
         if (wanted_beams(o) && !o->free_text)
-                refuse_usage(program, "--beams", " can't be combined with the grammar: --no-grammar turns it off");
+                refuse_usage(program, "--beams",
+                             " can't be combined with the grammar: --no-grammar turns it off");
 #endif
 #if HAS_SOUND_FED
         if (!o->sound)
@@ -242,19 +253,40 @@ static int generation_option(char **argv, int *i, Options *o)
         return 1;
 }
 
+#if HAS_OWN_BEAMS
+/* Whether the text is of a conversation or by a grammar. */
+static int talks_or_is_ruled(const Options *o)
+{
+        (void)o;
+#if HAS_GRAMMAR
+        if (!o->free_text)
+                return 1;
+#endif
+#if HAS_TALK
+        if (!o->raw)
+                return 1;
+#endif
+        return 0;
+}
+
+#endif
 static Options options(char **argv)
 {
         const char *sampling = NULL;
-        Options o = {.common = {WEIGHTS_FILE, 1, 0},
+        Options o = {
+                .common = {WEIGHTS_FILE, 1, 0},
 #if HAS_BEAMS
-                     .beams = {.length_penalty = 1},
+                .beams = {.length_penalty = 1},
 #endif
 #if HAS_SAMPLING || HAS_TALK
-                     .sampler = {-1, -1, -1, -1, .typical_p = 1, .state = 1}, .penalties = {.repetition = -1},
+                .sampler = {-1, -1, -1, -1, .typical_p = 1, .state = 1},
+                .penalties = {.repetition = -1},
 #else
-                     .sampler = {.top_p = 1, .typical_p = 1, .state = 1},
+                .sampler = {.top_p = 1, .typical_p = 1, .state = 1},
 #endif
-                     .steps = INT64_MAX, .chunk = INT64_MAX};
+                .steps = INT64_MAX,
+                .chunk = INT64_MAX
+        };
         for (int i = 1; argv[i]; i++) {
                 const char *a = argv[i];
                 if (common_option(argv, &i, &o.common, usage) || generation_option(argv, &i, &o))
@@ -275,6 +307,11 @@ static Options options(char **argv)
                         set_prompt(&o, argv[0], a, 0);
 #endif
         }
+#if HAS_OWN_BEAMS
+        if (!o.beams.beams && !sampling && o.sampler.temperature <= 0 && !penalties_apply(&o.penalties) &&
+            !o.drafts && !o.suppress && !o.common.hashes && !talks_or_is_ruled(&o))
+                o.beams = beams_of_loop;
+#endif
 #if HAS_SAMPLING || HAS_TALK
         take_sampling(&o);
 #endif
@@ -315,27 +352,29 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
 {
         Session *s = of;
         const Options *o = &s->o;
-        Generator g = {.model = s->m,
+        Generator g = {
+                .model = s->m,
 #if HAS_TALK
-                             .take = session_take,
+                .take = session_take,
 #else
-                             .take = generator_take,
+                .take = generator_take,
 #endif
-                             .rewind = generator_rewind,
-                             .sampler = &s->o.sampler,
-                             .sample = sample,
-                             .of = s,
-                             .show = session_show,
-                             .seconds = clock_seconds,
-                             .tokens = tokens_of_loop,
-                             .suppress = s->suppress,
-                             .vocab = VOCAB,
-                             .context = CONTEXT,
-                             .steps = o->steps,
-                             .chunk = o->chunk,
-                             .hashes = o->common.hashes,
-                             .drafts = o->drafts,
-                             .penalties = o->penalties};
+                .rewind = generator_rewind,
+                .sampler = &s->o.sampler,
+                .sample = sample,
+                .of = s,
+                .show = session_show,
+                .seconds = clock_seconds,
+                .tokens = tokens_of_loop,
+                .suppress = s->suppress,
+                .vocab = VOCAB,
+                .context = CONTEXT,
+                .steps = o->steps,
+                .chunk = o->chunk,
+                .hashes = o->common.hashes,
+                .drafts = o->drafts,
+                .penalties = o->penalties
+        };
 #if HAS_GRAMMAR
         if (s->grammar) {
                 g.rule = $model_grammar_rule;
@@ -362,10 +401,13 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
         if (o->common.hashes)
                 terminal_print(stderr, "hash %016llx\n", (unsigned long long)made->hash);
         if (o->verbose && made->made > 1)
-                terminal_print(stderr, "%lld prompt tokens and the first new one in %.1f ms; then %.1f tokens/s\n", (long long)made->prompt,
-                        1e3 * made->first_seconds, (double)(made->made - 1) / made->rest_seconds);
+                terminal_print(stderr,
+                               "%lld prompt tokens and the first new one in %.1f ms; then %.1f tokens/s\n",
+                               (long long)made->prompt, 1e3 * made->first_seconds,
+                               (double)(made->made - 1) / made->rest_seconds);
         if (o->verbose && o->drafts)
-                terminal_print(stderr, "%lld tokens were drafted, %lld of them accepted\n", (long long)made->drafted, (long long)made->accepted);
+                terminal_print(stderr, "%lld tokens were drafted, %lld of them accepted\n",
+                               (long long)made->drafted, (long long)made->accepted);
         return generation_error(error);
 }
 
@@ -379,7 +421,8 @@ static int session_beams(Session *s, const int32_t *tokens, int64_t n)
         how.steps = s->o.steps < INT64_MAX ? s->o.steps : 0;
         int32_t *text = malloc((CONTEXT + 1) * sizeof *text);
         void *scratch = malloc($model_beam_search_scratch(&how, n));
-        int error = text && scratch ? $model_beam_search(m, tokens, n, &how, text, &made, NULL, scratch) : $MODEL_ERROR_MEMORY;
+        int error = text && scratch ? $model_beam_search(m, tokens, n, &how, text, &made, NULL, scratch)
+                                    : $MODEL_ERROR_MEMORY;
         for (int64_t i = 0; i < made && !error; i++)
                 show_token(m, text[i]);
         show_end();
@@ -434,9 +477,11 @@ static int suppress_tokens(Session *s, const char *program)
         const $model *m = s->m;
         const int64_t n = list ? loop_read_tokens(list, VOCAB, text_tokens, m, NULL) : 0;
         if (n < 0) {
-                terminal_print(stderr, "%s: --suppress must be token numbers from 0 to %lld, or token texts in double quotes, separated by commas, "
+                terminal_print(stderr,
+                               "%s: --suppress must be token numbers from 0 to %lld, or token texts in "
+                               "double quotes, separated by commas, "
                                "not %s\n",
-                        program, (long long)VOCAB - 1, list);
+                               program, (long long)VOCAB - 1, list);
                 return -2;
         }
         s->suppress = list ? malloc((size_t)(n + 1) * sizeof *s->suppress) : NULL;

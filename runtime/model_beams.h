@@ -19,25 +19,26 @@ static int beams_take(void *model, const int *slot, const int32_t *token, int n,
 
 static int64_t beams_steps(const $model_beams *how, int64_t n)
 {
-        const int64_t left = CONTEXT - n + 1;
-        return how->steps > 0 && how->steps < left ? how->steps : left;
+        const int64_t left = CONTEXT - n + 1,
+                      steps = loop_steps(&tokens_of_loop, how->steps > 0 ? how->steps : INT64_MAX);
+        return steps < left ? steps : left;
 }
 
 static int beams_are_valid(const $model_beams *how, int64_t n)
 {
-        return how && how->beams >= 1 && how->beams <= SLOTS && 2 * (int64_t)how->beams <= VOCAB && how->steps >= 0 && n >= 1 && n <= CONTEXT &&
-               how->length_penalty - how->length_penalty == 0;
+        return how && how->beams >= 1 && how->beams <= SLOTS && 2 * (int64_t)how->beams <= VOCAB &&
+               how->steps >= 0 && n >= 1 && n <= CONTEXT && how->length_penalty - how->length_penalty == 0;
 }
 
 size_t $model_beam_search_scratch(const $model_beams *how, int64_t n)
 {
         if (!beams_are_valid(how, n))
                 return 8;
-        return beam_search_room(how->beams, beams_steps(how, n), VOCAB);
+        return beam_search_room(how->beams, beams_steps(how, n), VOCAB, n);
 }
 
-int $model_beam_search($model *m, const int32_t *tokens, int64_t n, const $model_beams *how, int32_t *text, int64_t *made, double *worth,
-                       void *scratch)
+int $model_beam_search($model *m, const int32_t *tokens, int64_t n, const $model_beams *how, int32_t *text,
+                       int64_t *made, double *worth, void *scratch)
 {
         *made = 0;
         if (!beams_are_valid(how, n) || !tokens || !text || !scratch)

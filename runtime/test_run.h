@@ -18,7 +18,8 @@ static float *given[OUTPUTS]; /* outputs of a call */
 static int64_t count(int i, int64_t rows, int64_t end)
 {
         const Shape *s = &shape[i];
-        return s->outer * (s->rows ? s->front + rows : 1) * s->middle * (s->columns ? end + s->extra : 1) * s->inner;
+        return s->outer * (s->rows ? s->front + rows : 1) * s->middle * (s->columns ? end + s->extra : 1) *
+               s->inner;
 }
 
 /* Copies the rows of n positions from `at` on into the output for all positions. */
@@ -49,8 +50,7 @@ static int whole($model *m, float *const *output)
 {
         const int64_t at = 0;
         (void)at;
-        $feeds
-        return error ? error : placed($model_forward(m$sizes$inputs$all$outputs), output, 0, N);
+        $feeds return error ? error : placed($model_forward(m$sizes$inputs$all$outputs), output, 0, N);
 }
 
 #if OUTPUTS > 1
@@ -99,8 +99,8 @@ static int later_nan($model *m, float *const *output)
 
 static int pieces($model *m, float *const *output)
 {
-        $feeds
-        for (int64_t at = 0; at < N && !error; at += PIECE) {
+        $feeds for (int64_t at = 0; at < N && !error; at += PIECE)
+        {
                 int64_t n = at + PIECE < N ? PIECE : N - at;
                 error = placed($model_forward(m$sizes$inputs, n$outputs), output, at, n);
         }
@@ -114,17 +114,14 @@ static int one_step($model *m, float *const *output, int64_t at)
 
 static int steps($model *m, float *const *output)
 {
-        $feeds
-        for (int64_t at = 0; at < N && !error; at++)
-                error = one_step(m, output, at);
+        $feeds for (int64_t at = 0; at < N && !error; at++) error = one_step(m, output, at);
         return error;
 }
 
 static int prefill_step($model *m, float *const *output)
 {
         const int64_t at = 0;
-        $feeds
-        error = error ? error : $model_prefill(m$sizes$inputs, N - 1);
+        $feeds error = error ? error : $model_prefill(m$sizes$inputs, N - 1);
         return error ? error : one_step(m, output, N - 1);
 }
 #endif
@@ -135,8 +132,7 @@ static int feed($model *m, int slot)
         int select = $model_select(m, slot);
         if (select)
                 return select;
-        $feeds
-        return error;
+        $feeds return error;
 }
 
 static int shown; /* the slot whose outputs are compared */
@@ -232,15 +228,16 @@ static int greedy($model *m)
 {
         const int64_t vocab = count(0, 1, 0), at = 0;
         int error = N > 1 ? $model_prefill(m$sizes$inputs, N - 1) : 0;
-        int32_t token = input_0[N - 1];
+        int32_t text[N + STEPS];
         float *logits = malloc((size_t)vocab * sizeof *logits);
+        memcpy(text, input_0, N * sizeof *text);
         for (int i = 0; i < STEPS && logits && !error; i++) {
-                const int32_t input_0[1] = {token};
+                const int32_t input_0[1] = {text[N + i - 1]};
                 float *const given[OUTPUTS] = {logits};
                 error = $model_step(m$sizes$one$outputs);
-                token = loop_prescribes(&tokens_of_loop, N + i, i, logits, vocab);
-                token = token < 0 ? likeliest(logits, vocab) : token;
-                printf("token %d\n", (int)token);
+                const int32_t token = loop_prescribes(&tokens_of_loop, text, N + i, i, STEPS, logits, vocab);
+                text[N + i] = token < 0 ? likeliest(logits, vocab) : token;
+                printf("token %d\n", (int)text[N + i]);
         }
         free(logits);
         return error;
@@ -276,7 +273,8 @@ static void compare(int r, float *const *one, float *const *other)
         for (int i = 0; i < OUTPUTS; i++)
                 for (int64_t k = 0; k < count(i, N, N); k++)
                         if (is_in(run[r].part, i, k) && differ(one[i][k], other[i][k])) {
-                                printf("%d %d %ld %a %a\n", run[r].number, i, (long)k, (double)one[i][k], (double)other[i][k]);
+                                printf("%d %d %ld %a %a\n", run[r].number, i, (long)k, (double)one[i][k],
+                                       (double)other[i][k]);
                                 return;
                         }
 }
@@ -285,8 +283,7 @@ static int write_outputs(const char *path, float *const *output)
 {
         FILE *f = fopen(path, "wb");
         int good = f != NULL;
-        for (int i = 0; i < OUTPUTS; i++)
-                {
+        for (int i = 0; i < OUTPUTS; i++) {
                 size_t n = (size_t)count(i, N, N);
                 good = good && fwrite(output[i], sizeof(float), n, f) == n;
         }

@@ -367,7 +367,7 @@ static const char *golden_generate(GoldenRun *r, SpelledText *t)
 /* Ahead of time: the text of the test run's program, up to a stop token. */
 static const char *text_of_test_run(GoldenRun *r, SpelledText *t)
 {
-        const LoopTokens loop = {.stop = loop_tokens(r->m.graph, "stop")};
+        const LoopTokens loop = loop_rules(r->m.graph);
         const bool spelled = r->golden->o.tokenizer != NULL;
         TokenDecoder decoder = {.begun = r->ntoken > 1};
         char number[16], rest[TOKEN_RESIDUE],

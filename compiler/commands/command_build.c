@@ -287,6 +287,18 @@ static int choose_grammar(Model *m, const CommandOptions *o, const Grammar **gra
         return grammar_open(&m->arena, o->grammar, grammar);
 }
 
+/* A program without slots does not search with the beams of the loop. */
+static void note_beams(const Model *m, const CommandOptions *o)
+{
+        const double beams = loop_number_setting(graph_loop(m->graph, "generate"), "beams", 0);
+        if (o->given[OPT_MAIN] && (double)o->slots < beams && beams > 1)
+                fprintf(stderr,
+                        "lathe build: note: loop generate searches with %.0f beams; programs do so with "
+                        "--slots %.0f, and "
+                        "this one takes the most likely token\n",
+                        beams, beams);
+}
+
 /* Builds a model after its passes. */
 static int build_model(Model *m, const CommandOptions *o, const EmittedLoops *loops, const Grammar *grammar)
 {
@@ -297,6 +309,7 @@ static int build_model(Model *m, const CommandOptions *o, const EmittedLoops *lo
                 weights = open_weights(m, o, &checkpoint);
         if (weights && !o->given[OPT_CODE_ONLY])
                 note_hashed(m, o, "build");
+        note_beams(m, o);
         Plan *plan = weights ? model_plan(m, o, chosen_target(o)) : NULL;
         if (plan)
                 note_renamed(plan, o);

@@ -485,8 +485,9 @@ int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, 
         CommandOptions own = *o;
         GenerateSession s = {
                 .o = &own, .m = m, .packed = *begun, .mode = mode, .sounds = sounds, .begin = o->begun};
-        if (o->beams.beams)
-                own.slots = o->beams.beams;
+        own.beams = beams_settled(m->graph, o);
+        if (own.beams.beams)
+                own.slots = own.beams.beams;
         int code = is_one_prompt(o) ? chat_given_read(&s.given_chat, &m->arena, o, "run") : WRONG_USAGE;
         if (code == DONE)
                 code = generate_prepare(&s);

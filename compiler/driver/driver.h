@@ -278,8 +278,12 @@ typedef struct {
         Penalties penalties;
         char note[SAMPLING_NOTE];
 } SettledSampling;
+/* Beam search by the options; without them that of the model's loop, unless other options exclude it. */
+BeamOptions beams_settled(const Graph *g, const CommandOptions *o);
 SettledSampling sampling_settled(const Graph *g, const CommandOptions *o, bool talks);
-/* option_rules.c: the rules about options that want a temperature; false after a message */
+/* option_rules.c: whether all given options have an effect with beam search */
+bool beams_are_open(const CommandOptions *o);
+/* the rules about options that want a temperature; false after a message */
 bool sampling_fits(const CommandOptions *o, const SettledSampling *s, const char *command);
 
 /* show.c: "layer[0, 2..4].attn.v.w", with the iterations that have the weight; a range ends before its

@@ -26,6 +26,7 @@ static bool option_is_given(const CommandOptions *o, OptionId id)
 {
         return id == OPT_TEMP    ? o->sampler.temperature > 0
                : id == OPT_DRAFT ? o->draft.model || o->draft.tokens
+               : id == OPT_BEAMS ? o->beams.beams > 1
                                  : o->given[id] > 0;
 }
 
@@ -55,6 +56,16 @@ static bool rules_follow(const CommandOptions *o, const char *command, bool temp
                     (rule_table[i].other == OPT_TEMP) == temperature &&
                     !rule_follows(o, command, &rule_table[i]))
                         return false;
+        return true;
+}
+
+bool beams_are_open(const CommandOptions *o)
+{
+        for (int i = 0; i < RULES; i++)
+                for (const OptionId *id = rule_table[i].option; *id < OPTIONS; id++)
+                        if (rule_table[i].other == OPT_BEAMS && rule_table[i].kind == WITHOUT &&
+                            option_is_given(o, *id))
+                                return false;
         return true;
 }
 

@@ -12,29 +12,36 @@ static bool is_of_encoder(const Graph *g)
         return graph_loop(g, "transcribe") || (ids && is_fed_separately(g, ids->group));
 }
 
-static double sampling_setting(const Loop *l, const char *name, double without)
-{
-        const Setting *s = loop_setting(l, name);
-        return s ? s->number : without;
-}
-
 LoopSampling loop_sampling(const Graph *g, const CommandOptions *o, bool talks)
 {
         const bool encoded = is_of_encoder(g);
-        const Loop *l = encoded ? NULL : graph_loop(g, "generate");
+        const Loop *all = graph_loop(g, "generate"), *l = encoded ? NULL : all;
         const bool usual = talks && !encoded && !loop_setting(l, "temperature");
-        const Sampling own = {.temperature =
-                                      (float)sampling_setting(l, "temperature", usual ? talk_temperature : 0),
-                              .top_k = (int)sampling_setting(l, "top_k", 0),
-                              .top_p = (float)sampling_setting(l, "top_p", usual ? talk_top_p : 1),
-                              .min_p = (float)sampling_setting(l, "min_p", 0),
-                              .repetition = (float)sampling_setting(l, "repetition_penalty", 0)};
+        const Sampling own = {
+                .temperature = (float)loop_number_setting(l, "temperature", usual ? talk_temperature : 0),
+                .top_k = (int)loop_number_setting(l, "top_k", 0),
+                .top_p = (float)loop_number_setting(l, "top_p", usual ? talk_top_p : 1),
+                .min_p = (float)loop_number_setting(l, "min_p", 0),
+                .repetition = (float)loop_number_setting(all, "repetition_penalty", 0)};
         const char *source =
                 arena_printf(g->arena, "as in %s", o->source.sampling ? o->source.sampling : "loop generate");
         return (LoopSampling){own, !usual ? source
                                    : loop_setting(l, "repetition_penalty")
                                            ? arena_printf(g->arena, "%s, and %s", talk_default, source)
                                            : talk_default};
+}
+
+BeamOptions beams_settled(const Graph *g, const CommandOptions *o)
+{
+        const Loop *l = graph_loop(g, "generate");
+        const bool talks = loop_setting(l, "user") && !o->given[OPT_RAW];
+        BeamOptions b = o->beams;
+        if (!o->given[OPT_BEAMS] && !talks && beams_are_open(o))
+                b = (BeamOptions){.beams = (int)loop_number_setting(l, "beams", 0),
+                                  .length_penalty = (float)loop_number_setting(l, "length_penalty", 1),
+                                  .early = loop_number_setting(l, "early_stopping", 0) != 0};
+        b.beams = b.beams > 1 ? b.beams : 0;
+        return b;
 }
 
 SettledSampling sampling_settled(const Graph *g, const CommandOptions *o, bool talks)
@@ -45,5 +52,9 @@ SettledSampling sampling_settled(const Graph *g, const CommandOptions *o, bool t
         SettledSampling s = {.sampler = o->sampler, .penalties = o->penalties};
         sampling_note(&own, &s.sampler, &s.penalties, l.source, s.note);
         sampling_settle(&own, &s.sampler, &s.penalties);
+        if (o->beams.beams && !o->given[OPT_BEAMS])
+                snprintf(s.note, sizeof s.note,
+                         "%d beams, %s; --beams 1 takes the most likely token at each step", o->beams.beams,
+                         l.source);
         return s;
 }

@@ -82,15 +82,23 @@ const char *model_text(const Emit *e, const char *text)
 
 const char *loop_tokens_text(Arena *a, const Graph *g)
 {
-        static const char *const list[] = {"stop", "first", "forbid", "forbid_first"};
+        static const char *const list[] = {"stop", "first", "forbid", "forbid_first", "last"};
+        static const char *const number[][2] = {
+                {"least", "min_new_tokens"}, {"most", "max_new_tokens"}, {"ngram", "no_repeat_ngram_size"}};
         Text *t = text_new(a);
         text_printf(t, "static const LoopTokens tokens_of_loop = {");
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 5; i++) {
                 text_printf(t, ".%s = (const int32_t[]){", list[i]);
                 for (const int32_t *token = loop_tokens(g, list[i]); *token >= 0; token++)
                         text_printf(t, "%d, ", *token);
-                text_printf(t, "-1}%s", i < 3 ? ", " : "};\n");
+                text_printf(t, "-1}%s", i < 4 ? ", " : "");
         }
+        for (int i = 0; i < 3; i++) {
+                const double x = loop_number_setting(graph_loop(g, "generate"), number[i][1], 0);
+                if (x > 0)
+                        text_printf(t, ", .%s = %.0f", number[i][0], x);
+        }
+        text_printf(t, "};\n");
         return t->data;
 }
 
@@ -144,6 +152,15 @@ int64_t max_drafts(const Emit *e)
         return carried_state(p) && p->rewind < most ? p->rewind : most;
 }
 
+static void emit_beams_of_loop(const Emit *e, Text *c)
+{
+        const Loop *l = graph_loop(e->g, "generate");
+        text_printf(c, "static const %s_beams beams_of_loop = {%.0f, %s, %.0f, 0};\n", e->name,
+                    loop_number_setting(l, "beams", 0),
+                    float_in_c(e, (float)loop_number_setting(l, "length_penalty", 1)),
+                    loop_number_setting(l, "early_stopping", 0));
+}
+
 static void emit_generate(const Emit *e, Text *c)
 {
         static const char *const files[] = {"sampler.h", "beams.h", "beam_search.h", "beam_run.h", NULL};
@@ -155,6 +172,8 @@ static void emit_generate(const Emit *e, Text *c)
                     max_drafts(e), loop_tokens_text(e->arena, e->g));
         if (sampling_has_effect(&e->o->sampling.own))
                 emit_sampling(e, "sampling_of_loop", &e->o->sampling, e->o->with_main, c);
+        if (has_own_beams(e))
+                emit_beams_of_loop(e, c);
         paste_runtime(c, files, e->facts, NULL, function);
         text_printf(c, "%s\n", function);
 }
@@ -470,6 +489,12 @@ bool is_batched(const Emit *e)
 bool has_beams(const Emit *e)
 {
         return is_batched(e) && e->causal && e->o->generates;
+}
+
+bool has_own_beams(const Emit *e)
+{
+        const double beams = loop_number_setting(graph_loop(e->g, "generate"), "beams", 0);
+        return has_beams(e) && e->o->with_main && beams > 1 && beams <= e->plan->slots;
 }
 
 bool has_pages(const Emit *e)

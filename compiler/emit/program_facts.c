@@ -100,10 +100,16 @@ static bool has_spans(const Emit *e)
         return false;
 }
 
+static bool repeats_no_ngram(const Graph *g)
+{
+        return loop_setting(graph_loop(g, "generate"), "no_repeat_ngram_size");
+}
+
 static bool prescribes(const Graph *g)
 {
         return *loop_tokens(g, "first") >= 0 || *loop_tokens(g, "forbid") >= 0 ||
-               *loop_tokens(g, "forbid_first") >= 0;
+               *loop_tokens(g, "forbid_first") >= 0 || *loop_tokens(g, "last") >= 0 ||
+               loop_setting(graph_loop(g, "generate"), "min_new_tokens") || repeats_no_ngram(g);
 }
 
 /* Every fact: its name and value.  e: the program; p: its plan; u: uses of kernels; o: options, NULL for
@@ -145,12 +151,14 @@ static bool prescribes(const Graph *g)
         FACT(WEIGHTS_INSIDE, o && o->home != WEIGHTS_MAPPED)                                                 \
         FACT(WINDOWS, !*p->target->machine->defined)                                                         \
         FACT(PRESCRIBED, prescribes(e->g))                                                                   \
+        FACT(NO_REPEATS, repeats_no_ngram(e->g))                                                             \
         FACT(SAMPLING, o &&sampling_has_effect(&o->sampling.own))                                            \
         FACT(TOKENIZER, o && o->tables)                                                                      \
         FACT(SPANS, has_spans(e))                                                                            \
         FACT(GRAMMAR, o && o->grammar)                                                                       \
         FACT(TALK, o && o->talk)                                                                             \
         FACT(BEAMS, o &&has_beams(e))                                                                        \
+        FACT(OWN_BEAMS, o &&has_own_beams(e))                                                                \
         FACT(DRAFTS, o &&max_drafts(e) > 0)                                                                  \
         FACT(COMMAND, o && (o->with_main || o->with_page))                                                   \
         FACT(PROMPT_FED, o && o->feeds_prompt && !main_is(e, LOOP_transcribe))                               \

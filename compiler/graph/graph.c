@@ -195,6 +195,12 @@ const int32_t *loop_tokens(const Graph *g, const char *setting)
         return token;
 }
 
+double loop_number_setting(const Loop *l, const char *name, double without)
+{
+        const Setting *s = loop_setting(l, name);
+        return s ? s->number : without;
+}
+
 int32_t start_token(const Graph *g)
 {
         int32_t token = *loop_tokens(g, "start");

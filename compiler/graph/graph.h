@@ -425,6 +425,8 @@ bool is_visible_from(const Node *n, const Body *from); /* whether n's body is `f
 const Loop *graph_loop(const Graph *g, const char *name);       /* NULL: the model has no such loop */
 const Setting *loop_setting(const Loop *l, const char *name);   /* NULL: not set, or l is NULL */
 const char *loop_text_setting(const Loop *l, const char *name); /* the same for a text */
+/* the same for a number or a bool; `without`: of a loop that does not set it */
+double loop_number_setting(const Loop *l, const char *name, double without);
 /* List of ids in a setting of `loop generate`, ended by -1; in the graph's arena. */
 const int32_t *loop_tokens(const Graph *g, const char *setting);
 /* First token of a text without a tokenizer: the loop's start, else 1, or 0 if that is the only id. */

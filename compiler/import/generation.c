@@ -3,7 +3,8 @@
  * Ids in generation_config.json have precedence over those of the configuration.  All tokens of eos_token_id,
  * a number or a list, end a text.  A text begins with bos_token_id or, if there is an encoder, with
  * decoder_start_token_id.  Missing ids are the family's.  Suppressed and forced tokens are those of the first
- * file that has the key.  Settings of sampling apply where do_sample is true. */
+ * file that has the key.  Settings of sampling apply where do_sample is true.  Numbers of tokens, beams and n-grams are those of
+ * generation_config.json, or without it of the configuration; a key that no row here names is reported. */
 #include <math.h>
 
 #include "import_private.h"
@@ -96,11 +97,11 @@ static TokenIds last_tokens(Import *m)
         return ids;
 }
 
-/* Number of tokens, if known; else INFINITY. */
-static double vocabulary(const Import *m)
+/* A hyperparameter of the model, as "vocab", if it is known; else INFINITY. */
+static double known_size(const Import *m, const char *name)
 {
         for (int i = 0; i < m->nsetting; i++)
-                if (!strcmp(m->setting[i].name, "vocab") && !m->setting[i].given &&
+                if (!strcmp(m->setting[i].name, name) && !m->setting[i].given &&
                     m->setting[i].value.kind == CONFIG_NUMBER)
                         return m->setting[i].value.number;
         return INFINITY;
@@ -108,7 +109,7 @@ static double vocabulary(const Import *m)
 
 static void check_start(Import *m, const TokenIds *start)
 {
-        double n = vocabulary(m);
+        double n = known_size(m, "vocab");
         if (start->n && (double)start->id[0] >= n)
                 config_error(m,
                              start->first.source ? start->first
@@ -220,10 +221,29 @@ static bool is_sampled(const Import *m)
         return !has_encoder(m) && config_is_true(sampling_field(m, "do_sample"));
 }
 
-/* Whether the files ask for setting i.  A penalty of a GGUF does not depend on sampling. */
-static bool applies_setting(const Import *m, int i)
+/* A whole number of at least 0; 0: there is none. */
+static int64_t whole_field(Import *m, const char *key)
 {
-        return is_sampled(m) || (m->gguf && !has_encoder(m) && i == SAMPLING_KEYS - 1);
+        const ConfigField *f = sampling_field(m, key);
+        const double x = f && f->value.kind == CONFIG_NUMBER ? f->value.number : f ? -1 : 0;
+        if (x >= 0 && x < INT32_MAX && x == floor(x))
+                return (int64_t)x;
+        config_error(m, f->span, "%s is %s; expected a whole number of at least 0", key,
+                     config_shown(m->arena, f->value));
+        return 0;
+}
+
+/* 0: no beam search.  Beams that are drawn are left out. */
+static int64_t beams_wanted(Import *m)
+{
+        const int64_t beams = is_sampled(m) ? 0 : whole_field(m, "num_beams");
+        return beams > 1 && knob_takes(knob_find(LOOP_generate, "beams"), (double)beams) ? beams : 0;
+}
+
+/* Whether the files ask for setting i.  The penalty, which is the last, does not depend on sampling. */
+static bool applies_setting(Import *m, int i)
+{
+        return is_sampled(m) || (i == SAMPLING_KEYS - 1 && !beams_wanted(m));
 }
 
 /* The value for setting i, within the range of the setting. */
@@ -257,6 +277,58 @@ static const char *sampling_printed(Import *m)
         return all;
 }
 
+/* --- lengths, n-grams and beams --- */
+
+/* Adds "NAME VALUE" to a line of settings. */
+static void add_whole(Text *t, const char *setting, int64_t value)
+{
+        if (value > 0)
+                text_printf(t, "%s%s %lld", t->n ? "  " : "", setting, (long long)value);
+}
+
+/* The number of new tokens by KEY_new_tokens, or for a text of an encoder by KEY_length, which counts the start token. */
+static int64_t new_tokens(Import *m, const char *key)
+{
+        const int64_t made = whole_field(m, arena_printf(m->arena, "%s_new_tokens", key)),
+                      length = has_encoder(m) ? whole_field(m, arena_printf(m->arena, "%s_length", key)) : 0;
+        return made ? made : length > 1 ? length - 1 : 0;
+}
+
+/* Rules about the whole text, in a line; "": none. */
+static const char *lengths_printed(Import *m)
+{
+        Text *t = text_new(m->arena);
+        TokenIds last = {0};
+        add_whole(t, "no_repeat_ngram_size", whole_field(m, "no_repeat_ngram_size"));
+        add_whole(t, "min_new_tokens", new_tokens(m, "min"));
+        add_whole(t, "max_new_tokens", new_tokens(m, "max"));
+        add_ids(m, &last, sampling_field(m, "forced_eos_token_id"));
+        if (last.n)
+                text_printf(t, "%slast %lld", t->n ? "  " : "", (long long)last.id[0]);
+        return t->n ? t->data : "";
+}
+
+/* "beams 4  length_penalty 2  early_stopping true"; "": none. */
+static const char *beams_printed(Import *m)
+{
+        Text *t = text_new(m->arena);
+        const int64_t beams = beams_wanted(m);
+        const ConfigField *power = sampling_field(m, "length_penalty");
+        const Knob *k = knob_find(LOOP_generate, "length_penalty");
+        if (!beams)
+                return "";
+        add_whole(t, "beams", beams);
+        if (power && (power->value.kind != CONFIG_NUMBER || !knob_takes(k, power->value.number)))
+                config_error(m, power->span, "length_penalty is %s; expected %s",
+                             config_shown(m->arena, power->value), knob_expects(m->arena, k));
+        else if (power && power->value.number != 1)
+                text_printf(t, "  length_penalty %s", shortest_number(m->arena, power->value.number));
+        if (config_is_true(sampling_field(m, "early_stopping")))
+                text_printf(t, "  early_stopping true");
+        m->sampling = generation_config(m) ? "generation_config.json" : "config.json";
+        return t->data;
+}
+
 void generation_print(Import *m, Definition *family, Text *t)
 {
         const StatedLoop *own = item_loop_named(m, "generate");
@@ -270,8 +342,8 @@ void generation_print(Import *m, Definition *family, Text *t)
                  forbid_first = {0};
         add_ids(m, &forbid_first, config_first(m, "begin_suppress_tokens"));
         check_start(m, &start);
-        const char *sampling = sampling_printed(m);
-        bool rules = first.n || forbid.n || forbid_first.n || sampling, wide = m->nknob || rules;
+        const char *const line[] = {sampling_printed(m), lengths_printed(m), beams_printed(m)};
+        bool wide = m->nknob || first.n || forbid.n || forbid_first.n || line[0] || *line[1] || *line[2];
         if (!start.n && !stop.n && !wide && !own)
                 return;
         text_printf(t, wide ? "    loop generate {\n       " : "    loop generate {");
@@ -280,8 +352,9 @@ void generation_print(Import *m, Definition *family, Text *t)
         print_ids(t, "\n        ", "first", &first);
         print_ids(t, "\n        ", "forbid", &forbid);
         print_ids(t, "\n        ", "forbid_first", &forbid_first);
-        if (sampling)
-                text_printf(t, "\n        %s", sampling);
+        for (int i = 0; i < 3; i++)
+                if (line[i] && *line[i])
+                        text_printf(t, "\n        %s", line[i]);
         text_printf(t, wide ? "\n" : " }\n");
         for (int i = 0; i < m->nknob; i++)
                 text_printf(t, "        %s\n", spec_tree_text(m->arena, m->knob[i]));
@@ -301,30 +374,74 @@ static bool asks(const ConfigField *f)
         return f->value.kind != CONFIG_NUMBER || (f->value.number != 0 && f->value.number != 1);
 }
 
-Paths generation_not_done(Import *m, Definition *family)
+/* Keys of generation_config.json that are read, or have no effect on the text. */
+static const char *const generation_keys[] = {
+        "bos_token_id", "decoder_start_token_id", "eos_token_id", "pad_token_id", "suppress_tokens",
+        "begin_suppress_tokens", "forced_bos_token_id", "forced_eos_token_id", "do_sample", "temperature",
+        "top_k", "top_p", "min_p", "repetition_penalty", "max_new_tokens", "min_new_tokens",
+        "no_repeat_ngram_size",
+        /* read in some cases, which generation_not_done() examines */
+        "bad_words_ids", "forced_decoder_ids", "max_length", "min_length", "num_beams", "length_penalty",
+        "early_stopping", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h",
+        /* about time, memory, what is returned, and drafts, which do not change the text */
+        "use_cache", "cache_implementation", "cache_config", "max_cache_len", "return_legacy_cache",
+        "low_memory", "prefill_chunk_size", "compile_config", "disable_compile", "continuous_batching_config",
+        "return_dict_in_generate", "output_attentions", "output_hidden_states", "output_scores",
+        "output_logits", "num_return_sequences", "is_assistant", "num_assistant_tokens",
+        "num_assistant_tokens_schedule", "assistant_confidence_threshold", "assistant_early_exit",
+        "assistant_lookbehind", "target_lookbehind", "assistant_ensemble_weight", "prompt_lookup_num_tokens",
+        "max_matching_ngram_size", "speculation_type", "use_mtp", "remove_invalid_values",
+        "transformers_version", "_from_model_config", "_name_or_path"};
+
+static bool is_generation_key(const char *key)
 {
-        static const char *const key[] = {"forced_eos_token_id", "num_beams", "no_repeat_ngram_size"};
-        Paths found = {0};
-        if (!family_generates(m, family))
-                return found;
+        for (size_t i = 0; i < sizeof generation_keys / sizeof *generation_keys; i++)
+                if (!strcmp(generation_keys[i], key))
+                        return true;
+        return false;
+}
+
+/* Adds keys that ask for what is not done in this combination, though others ask for it that are. */
+static void add_not_done_in_part(Import *m, Paths *found)
+{
+        static const char *const drawn[] = {"typical_p", "epsilon_cutoff", "eta_cutoff", "top_h"};
         const ConfigField *words = config_first(m, "bad_words_ids"),
-                          *places = config_first(m, "forced_decoder_ids");
+                          *places = config_first(m, "forced_decoder_ids"),
+                          *early = sampling_field(m, "early_stopping");
+        const bool sampled = config_is_true(sampling_field(m, "do_sample"));
         TokenIds ids = {0};
         if (places && !forced_places(places, &ids))
-                paths_add(m->arena, &found, "forced_decoder_ids");
+                paths_add(m->arena, found, "forced_decoder_ids");
         for (int i = 0; words && words->value.kind == CONFIG_LIST && i < words->value.list->n; i++)
-                if (!is_one_word(words, i) && !paths_have(&found, "bad_words_ids"))
-                        paths_add(m->arena, &found, "bad_words_ids");
-        for (size_t k = 0; k < sizeof key / sizeof *key; k++)
-                for (int place = 0; place < 3; place++)
-                        if (asks(generation_tokens(m, key[k], place)) && !paths_have(&found, key[k]))
-                                paths_add(m->arena, &found, key[k]);
-        const bool sampled = config_is_true(sampling_field(m, "do_sample"));
+                if (!is_one_word(words, i) && !paths_have(found, "bad_words_ids"))
+                        paths_add(m->arena, found, "bad_words_ids");
+        if (asks(sampling_field(m, "num_beams")) && !beams_wanted(m))
+                paths_add(m->arena, found, "num_beams");
+        if (beams_wanted(m) && early && early->value.kind != CONFIG_BOOL)
+                paths_add(m->arena, found, "early_stopping");
         for (int i = 0; i < SAMPLING_KEYS; i++) /* without do_sample only the penalty has an effect */
                 if (!applies_setting(m, i) && (sampled || i == SAMPLING_KEYS - 1) &&
                     asks(sampling_field(m, sampling_key[i].setting)))
-                        paths_add(m->arena, &found, sampling_key[i].setting);
-        if (sampled && asks(sampling_field(m, "typical_p")))
-                paths_add(m->arena, &found, "typical_p");
+                        paths_add(m->arena, found, sampling_key[i].setting);
+        for (size_t i = 0; i < sizeof drawn / sizeof *drawn && sampled; i++)
+                if (asks(sampling_field(m, drawn[i])))
+                        paths_add(m->arena, found, drawn[i]);
+        if (!has_encoder(m) && asks(sampling_field(m, "min_length")))
+                paths_add(m->arena, found, "min_length");
+        if (!has_encoder(m) && (double)whole_field(m, "max_length") < known_size(m, "context") &&
+            asks(sampling_field(m, "max_length")))
+                paths_add(m->arena, found, "max_length");
+}
+
+Paths generation_not_done(Import *m, Definition *family)
+{
+        const ConfigObject *all = generation_config(m);
+        Paths found = {0};
+        if (!family_generates(m, family))
+                return found;
+        add_not_done_in_part(m, &found);
+        for (int i = 0; all && i < all->n; i++)
+                if (!is_generation_key(all->field[i].key) && asks(&all->field[i]))
+                        paths_add(m->arena, &found, all->field[i].key);
         return found;
 }

@@ -79,6 +79,8 @@ typedef enum {
 #define RANGE_TOP_K 0, 1e9
 #define RANGE_PROBABILITY 0, 1
 #define RANGE_REPETITION 0.01, 100
+#define RANGE_BEAMS 1, 64
+#define RANGE_LENGTH_PENALTY -100, 100
 /* Words for settings of denoise, in the order of their numbers in run/run.h. */
 #define SCHEDULER_WORDS(X) X(euler) X(heun) X(ddpm) X(ddim) X(dpm_solver)
 #define TELLS_WORDS(X) X(noise) X(velocity) X(picture)

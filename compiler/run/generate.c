@@ -327,14 +327,14 @@ static const char *loop_by_beams(GenerateRun *r, const Plan *p, const int32_t *t
         typedef int BeamsStep(Beams * b, float *logits, BeamRules *rule_out, void *of);
         const Generator *g = r->generator;
         const BeamOptions *o = &r->how->beams;
-        const int64_t left = g->context - n + 1;
+        const int64_t left = g->context - n + 1, steps = loop_steps(&g->tokens, g->steps);
         BeamSearch s = {.generator = g,
                         .fork_slot = run_fork,
                         .take_tokens = run_advance,
                         .search_step = (BeamsStep *)kernel_find(p->target, "beams_step"),
                         .b = {.beam_count = o->beams,
                               .vocab = g->vocab,
-                              .steps = g->steps < left ? g->steps : left,
+                              .steps = steps < left ? steps : left,
                               .penalty = o->length_penalty,
                               .early_end = o->early,
                               .stop = g->tokens.stop}};
@@ -347,13 +347,26 @@ static const char *loop_by_beams(GenerateRun *r, const Plan *p, const int32_t *t
                                     2 * o->beams, (long long)g->vocab);
         if (s.b.steps < 1)
                 return NULL;
-        void *room = malloc(beam_search_room(o->beams, s.b.steps, g->vocab));
+        void *room = malloc(beam_search_room(o->beams, s.b.steps, g->vocab, n));
         if (!room)
                 return no_memory;
         beam_search_lay(&s, room);
         const char *wrong = show_best(r, &s, tokens, n, result);
         free(room);
         return wrong;
+}
+
+LoopTokens loop_rules(const Graph *g)
+{
+        const Loop *l = graph_loop(g, "generate");
+        return (LoopTokens){.stop = loop_tokens(g, "stop"),
+                            .first = loop_tokens(g, "first"),
+                            .forbid = loop_tokens(g, "forbid"),
+                            .forbid_first = loop_tokens(g, "forbid_first"),
+                            .last = loop_tokens(g, "last"),
+                            .least = (int64_t)loop_number_setting(l, "min_new_tokens", 0),
+                            .most = (int64_t)loop_number_setting(l, "max_new_tokens", 0),
+                            .ngram = (int64_t)loop_number_setting(l, "no_repeat_ngram_size", 0)};
 }
 
 const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const int32_t *tokens, int64_t n,
@@ -378,8 +391,7 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
                          .proposer = &r,
                          .propose = how->draft ? run_propose : NULL,
                          .seconds = seconds,
-                         .tokens = {loop_tokens(g, "stop"), loop_tokens(g, "first"), loop_tokens(g, "forbid"),
-                                    loop_tokens(g, "forbid_first")},
+                         .tokens = loop_rules(g),
                          .suppress = how->suppress,
                          .vocab = r.vocab,
                          .context = g->named[g->time].bound,

@@ -216,7 +216,7 @@ enum { MAX_STOPS = 16, MAX_FED = 64, MAX_BEAMS = 64 };
 
 /* Beam search (runtime/beams.h). */
 typedef struct {
-        int beams;            /* 2 to MAX_BEAMS; 0: none */
+        int beams;            /* 2 to MAX_BEAMS; 0: none, 1: none even if the model has some */
         float length_penalty; /* the score of a text is log p / length ^ length_penalty */
         bool early;           /* ends as soon as there are as many texts as beams */
 } BeamOptions;
@@ -249,6 +249,9 @@ typedef struct {
 extern const char output_failed[];
 const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const int32_t *tokens, int64_t n,
                      Generation *how, Generated *result);
+
+/* Rules of `loop generate` for tokens; in the graph's arena. */
+LoopTokens loop_rules(const Graph *g);
 
 /* denoise.c: the schedules of runtime/denoise.h by the words of `loop denoise`. */
 DenoiseOptions denoise_options(const Loop *l);                       /* of the loop */

@@ -1,5 +1,5 @@
 /* runtime/beam_search.h against transformers: the logits of each line of beams.cases, made anew, lead to the text and the score that its
- * beam search found.  tests/oracle/beams.py wrote the lines, and says what stands in them.
+ * beam search found, or with 1 beam its most likely tokens.  tests/oracle/beams.py wrote the lines, and says what stands in them.
  *   usage: beamed beams.cases */
 #include <math.h>
 #include <stdio.h>
@@ -21,8 +21,9 @@ enum { MOST = 100, BEAMS = 5, STEPS = 20 };
 
 typedef struct {
         uint64_t seed;
-        int vocab, beams, steps, early, stop, suppress, n, token[STEPS];
+        int vocab, beams, steps, early, stop, suppress, ngram, least, last, n, token[STEPS];
         double penalty, score;
+        const Beams *b; /* NULL: there are no beams */
 } Line;
 
 static uint64_t mixed(uint64_t z)
@@ -47,22 +48,47 @@ static void hashed_logits(const Line *l, const int32_t *text, int64_t n, float *
                 x[l->stop] += (float)(n + 1) / 8;
 }
 
-static int32_t suppressed(void *of, float *logits)
+/* By the rules, after token 0 and text [made]. */
+static int32_t prescribed(const Line *l, const int32_t *text, int64_t made, float *logits)
+{
+        static const int32_t none[] = {-1};
+        const int32_t stop[] = {l->stop, -1}, suppress[] = {l->suppress, -1}, last[] = {l->last, -1};
+        const LoopTokens rules = {stop, none, suppress, none, last, l->least, 0, l->ngram};
+        int32_t whole[1 + STEPS] = {0};
+        memcpy(whole + 1, text, (size_t)made * sizeof *text);
+        return loop_prescribes(&rules, whole, 1 + made, made, l->steps, logits, l->vocab);
+}
+
+static int32_t ruled_out(void *of, int beam, float *logits)
 {
         const Line *l = of;
-        if (l->suppress >= 0)
-                logits[l->suppress] = -INFINITY;
-        return -1;
+        return prescribed(l, l->b->tokens + beam * l->b->steps, l->b->made, logits);
+}
+
+/* The most likely tokens, into text [steps]; their number, without the stop token. */
+static int likeliest_tokens(const Line *l, int32_t *text)
+{
+        float x[MOST];
+        for (int made = 0; made < l->steps; made++) {
+                hashed_logits(l, text, made, x);
+                const int32_t next = prescribed(l, text, made, x);
+                text[made] = next >= 0 ? next : sampler_argmax(x, l->vocab);
+                if (text[made] == l->stop)
+                        return made;
+        }
+        return l->steps;
 }
 
 static int read_line(FILE *f, Line *l)
 {
         unsigned long long seed;
-        int got = fscanf(f, "%llu %d %d %d penalty %lf early %d stop %d suppress %d score %lf tokens %d",
+        int got = fscanf(f,
+                         "%llu %d %d %d penalty %lf early %d stop %d suppress %d ngram %d least %d last %d "
+                         "score %lf tokens %d",
                          &seed, &l->vocab, &l->beams, &l->steps, &l->penalty, &l->early, &l->stop,
-                         &l->suppress, &l->score, &l->n);
+                         &l->suppress, &l->ngram, &l->least, &l->last, &l->score, &l->n);
         l->seed = seed;
-        if (got != 10 || l->vocab > MOST || l->beams > BEAMS || l->steps > STEPS || l->n > STEPS)
+        if (got != 13 || l->vocab > MOST || l->beams > BEAMS || l->steps > STEPS || l->n > STEPS)
                 return got == EOF ? 0 : -1;
         for (int i = 0; i < l->n; i++)
                 if (fscanf(f, "%d", &l->token[i]) != 1)
@@ -70,8 +96,12 @@ static int read_line(FILE *f, Line *l)
         return 1;
 }
 
-static int is_found(const Line *l)
+static int is_found(Line *l)
 {
+        int32_t likeliest[STEPS];
+        if (l->beams == 1)
+                return likeliest_tokens(l, likeliest) == l->n &&
+                       !memcmp(likeliest, l->token, (size_t)l->n * sizeof *l->token);
         static float x[BEAMS * MOST];
         const int32_t stop[] = {l->stop, -1};
         Beams b = {.beam_count = l->beams,
@@ -84,10 +114,11 @@ static int is_found(const Line *l)
         if (!room)
                 abort();
         beams_lay(&b, room);
+        l->b = &b;
         do {
                 for (int i = 0; i < b.active; i++)
                         hashed_logits(l, b.tokens + i * b.steps, b.made, x + i * b.vocab);
-        } while (beams_step(&b, x, suppressed, (void *)l));
+        } while (beams_step(&b, x, ruled_out, l));
         int good = b.done > 0 && b.length[0] == l->n &&
                    fabs(b.beam_worth[0] - l->score) < 1e-5 * (1 + fabs(l->score));
         for (int i = 0; good && i < l->n; i++)

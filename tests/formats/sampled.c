@@ -291,7 +291,7 @@ static void check_text(void)
                              .of = &t,
                              .show = text_show,
                              .seconds = no_seconds,
-                             .tokens = {&none, &none, &none, &none},
+                             .tokens = {&none, &none, &none, &none, &none, 0, 0, 0},
                              .suppress = n ? suppress : NULL,
                              .vocab = t.c.vocab,
                              .context = 2 * STEPS,
