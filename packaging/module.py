@@ -655,12 +655,12 @@ class Model:
 
         if MODEL["tokenizer"]:
             def encode_pair(self, first, second, most=0):
-                """A pair of texts as tokens and their types, by the tokenizer's template; more than `most` tokens (0: no limit) are cut."""
+                """A pair of texts as tokens and their types, by the model's template, or the tokenizer's; more than `most` tokens (0: no limit) are cut."""
                 data = first.encode(), second.encode()
                 sizes = [ctypes.c_int64(len(text)) for text in data]
                 room = self._call("encode_pair_room", *sizes, result=ctypes.c_int64)
                 ids, types, whole = numpy.empty(room, numpy.int32), numpy.empty(room, numpy.int32), ctypes.c_int64(0)
-                scratch = _scratch(self._call("encode_scratch", ctypes.c_int64(max(map(len, data))), result=ctypes.c_int64))
+                scratch = _scratch(self._call("encode_pair_scratch", *sizes, result=ctypes.c_int64))
                 count = self._call("encode_pair", data[0], sizes[0], data[1], sizes[1], ctypes.c_int64(most), _pointer(ids), _pointer(types),
                                    ctypes.byref(whole), _pointer(scratch), result=ctypes.c_int64)
                 if count < 0:

@@ -147,14 +147,14 @@ static int32_t *pair_tokens(Session *s, const char *first, const char *second, i
 {
 #if HAS_TOKENIZER
         const TokenTables *t = &s->m->tokens;
-        const int64_t nfirst = (int64_t)strlen(first), nsecond = (int64_t)strlen(second), longer = nfirst > nsecond ? nfirst : nsecond;
+        const int64_t nfirst = (int64_t)strlen(first), nsecond = (int64_t)strlen(second);
         const size_t room = (size_t)tokens_pair_room(t, nfirst, nsecond);
         int64_t all = 0;
         *error = -1;
         if (tokens_pair_added(t) < 0)
                 return terminal_print(stderr, "%s: the tokenizer has no template for pairs; --each takes each text by itself\n", s->where), NULL;
         int32_t *tokens = malloc(room * sizeof *tokens);
-        void *scratch = malloc((size_t)tokens_scratch(t, longer));
+        void *scratch = malloc((size_t)tokens_pair_scratch(t, nfirst, nsecond));
         s->types = malloc(room * sizeof *s->types);
         *n = tokens && scratch && s->types ? tokens_encode_pair(t, first, nfirst, second, nsecond, s->longest, tokens, s->types, &all, scratch) : -1;
         free(scratch);
@@ -195,6 +195,23 @@ static int32_t *tokens_of_text(Session *s, const char *text, int64_t *n, int *er
         return tokens;
 }
 
+#if HAS_PAIRS
+/* Whether the model takes pairs only; then a message for a text without a second one. */
+static int wants_pairs(Session *s)
+{
+#if HAS_TOKENIZER
+        if (!s->m->tokens.pair_form)
+                return 0;
+        s->faults++;
+        terminal_print(stderr, "%s: the model scores pairs: two texts, or a line with a tab between them\n", s->where);
+        return 1;
+#else
+        (void)s;
+        return 0;
+#endif
+}
+#endif
+
 /* Processes a text, or the pair of it and s->second. */
 static int process_text(Session *s, const char *text)
 {
@@ -203,6 +220,8 @@ static int process_text(Session *s, const char *text)
         s->taken++;
 #if HAS_PAIRS
         s->types = NULL;
+        if (!s->second && wants_pairs(s))
+                return 0;
         int32_t *tokens = s->second ? pair_tokens(s, text, s->second, &n, &error) : tokens_of_text(s, text, &n, &error);
 #else
         int32_t *tokens = tokens_of_text(s, text, &n, &error);

@@ -14,3 +14,8 @@ int64_t $model_encode_pair_room(const $model *m, int64_t nfirst, int64_t nsecond
 {
         return tokens_pair_room(&m->tokens, nfirst, nsecond);
 }
+
+int64_t $model_encode_pair_scratch(const $model *m, int64_t nfirst, int64_t nsecond)
+{
+        return tokens_pair_scratch(&m->tokens, nfirst, nsecond);
+}

@@ -112,7 +112,19 @@ typedef struct {
         int32_t type;
 } TokenItem;
 
-enum { ITEM_FIRST = -1, ITEM_SECOND = -2 };
+enum { ITEM_FIRST = -1, ITEM_SECOND = -2, ITEM_TEXT = -3 };
+
+/* A template of pairs with texts of its own, which replaces that of the tokenizer. */
+typedef struct {
+        int32_t token;    /* a special token, or ITEM_FIRST, ITEM_SECOND, ITEM_TEXT */
+        const char *text; /* of ITEM_TEXT */
+} PairPart;
+
+typedef struct {
+        const PairPart *part; /* [parts] */
+        int64_t parts;
+        int64_t tail; /* number of tokens at the end that remain when a pair is cut */
+} PairForm;
 
 typedef struct {
         uint32_t left, right; /* UINT32_MAX: the slot is free */
@@ -221,6 +233,7 @@ typedef struct {
         int64_t count[TOKENS_SECTIONS]; /* elements */
         unsigned char may_begin[2][256]; /* first bytes of added tokens: in raw text, in normalised text */
         unsigned char all_control[2];    /* all of these tokens are control tokens or ADDED_IS_KEPT */
+        const PairForm *pair_form;       /* NULL: pairs are written by TOKENS_TEMPLATE */
 } TokenTables;
 
 /* Flags of encoding. */

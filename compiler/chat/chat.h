@@ -117,6 +117,11 @@ typedef struct {
 const char *chat_white_name(ChatWhite white);
 ChatPieces chat_cut(Arena *a, const ChatWriter *w);
 
+/* chat_pair.c: the template for a query and a document, {first} and {second}; NULL, with *why.  *with_prompt: the
+ * same with {prompt}, or NULL: it has no place for one; *own_prompt: the text there without one, or NULL. */
+const char *chat_pair(Arena *a, const ChatWriter *w, const char **with_prompt, const char **own_prompt,
+                      ChatFault *fault, const char **why);
+
 /* chat_answer_form.c: how answers of a template have thoughts and calls of tools, found from the template. */
 typedef struct ChatAnswerForm ChatAnswerForm;
 const ChatAnswerForm *chat_answer_form(Arena *a, const ChatWriter *w);

@@ -22,6 +22,10 @@ EmitOptions emitted_model(const Model *m, const CommandOptions *o, const Emitted
                                .home = home,
                                .tables = tokenizer ? tokenizer->block.block : NULL,
                                .tables_size = tokenizer ? tokenizer->block.size : 0,
+                               .pair_form =
+                                       tokenizer && tokenizer->tables.pair_form
+                                               ? pair_form_text(m->graph->arena, tokenizer->tables.pair_form)
+                                               : NULL,
                                .text_room = tokenizer ? tokenizer->longest : 0,
                                .sampling = loop_sampling(m->graph, o, false),
                                .talk_sampling = loop_sampling(m->graph, o, true),

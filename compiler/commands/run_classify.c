@@ -15,6 +15,7 @@ typedef struct {
         bool of_tokens;   /* each token has classes */
         bool joins;       /* its tokens are joined to spans */
         bool takes_pairs; /* arguments are the first text and then second texts */
+        bool wants_pairs; /* the loop has a template, of pairs only */
         bool splits;      /* a line of standard input may be a pair */
         bool noted;       /* the note on special tokens was printed */
         TextPart first;   /* text NULL: not read yet */
@@ -298,8 +299,8 @@ static int classify_picture(Classes *c)
 
 static int classify_pictures(Classes *c)
 {
-        static const OptionId of_texts[] = {OPT_EACH, OPT_TRUNCATE, OPT_TOKENIZER,
-                                            OPT_P,    OPT_SPANS,    OPT_TOKENS};
+        static const OptionId of_texts[] = {OPT_EACH,  OPT_TRUNCATE, OPT_TOKENIZER, OPT_P,
+                                            OPT_SPANS, OPT_TOKENS,   OPT_SYSTEM,    OPT_PROMPT_NAME};
         const CommandOptions *o = c->r->e.o;
         for (size_t i = 0; i < sizeof of_texts / sizeof *of_texts; i++)
                 if (o->given[of_texts[i]]) {
@@ -382,6 +383,10 @@ static int classify_take_text(LoopRun *r, void *of, const char *line, int64_t n)
                 text = c->first;
         }
         const char *why = c->splits && r->is_line ? loop_split_line(r, &text) : NULL;
+        if (!why && c->wants_pairs && !r->second.text)
+                why = "the model scores pairs: two texts, `lathe run MODEL FIRST SECOND`, or a line with a "
+                      "tab "
+                      "between them";
         const int code = why ? loop_wrong_text(r, why) : loop_run_text(r, text.text, text.n);
         if (code)
                 return code;
@@ -418,12 +423,27 @@ static int choose_spans(Classes *c)
         return DONE;
 }
 
+/* A prompt is a part of the loop's template. */
+static int check_prompt(const Classes *c)
+{
+        const char *template = loop_text_setting(c->r->loop, "template");
+        const OptionId given = c->r->e.o->given[OPT_SYSTEM] ? OPT_SYSTEM : OPT_PROMPT_NAME;
+        if (!c->r->e.o->given[given] || (template && strstr(template, "{prompt}")))
+                return DONE;
+        fprintf(stderr,
+                "lathe run: %s: the model's loop classify has no place for a prompt: its template is %s\n",
+                option_info(given)->name, template ? "without {prompt}" : "that of the tokenizer");
+        return WRONG_USAGE;
+}
+
 static int classify_texts(Classes *c)
 {
-        const int code = choose_spans(c);
+        int code = choose_spans(c);
+        code = code == DONE ? check_prompt(c) : code;
         if (code != DONE)
                 return code;
         const CommandOptions *o = c->r->e.o;
+        c->wants_pairs = loop_text_setting(c->r->loop, "template") != NULL;
         const bool each = o->given[OPT_EACH] || c->of_tokens;
         c->takes_pairs = !each && o->nfile + (o->prompt != NULL) > 2;
         c->splits = !each && !c->takes_pairs;

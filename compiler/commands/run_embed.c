@@ -86,28 +86,6 @@ static int embed_take_text(LoopRun *r, void *of, const char *text, int64_t n)
         return code;
 }
 
-/* The prompt of that name, or the loop's own; *prompt NULL: none.  Returns an exit code. */
-static int choose_prompt(const LoopRun *r, const char **prompt)
-{
-        Arena *a = &r->e.m->arena;
-        const char *all = loop_text_setting(r->loop, "prompts"), *name = r->e.o->prompt_name, *list = "",
-                   *key;
-        json_error_t error;
-        json_t *object = json_loads(all ? all : "{}", 0, &error), *value;
-        name = name ? name : loop_text_setting(r->loop, "prompt");
-        *prompt = NULL;
-        json_object_foreach (object, key, value)
-                list = arena_printf(a, "%s%s%s", list, *list ? ", " : "", key);
-        value = name ? json_object_get(object, name) : NULL;
-        if (value)
-                *prompt = arena_strdup(a, json_string_value(value));
-        const bool good = value || !name || !strcmp(name, "none");
-        json_decref(object);
-        return good ? DONE
-                    : loop_wrong(arena_printf(a, "unknown prompt %s%s%s; none means no prompt", name,
-                                              *list ? "; there are " : ", and no other", list));
-}
-
 /* A row for each text: the cosines with every vector, and the text. */
 static void print_cosines(const Vectors *v)
 {
@@ -152,7 +130,9 @@ int run_embed(LoopRun *r)
                         "printed, a line each\n");
                 return WRONG_USAGE;
         }
-        int code = choose_prompt(r, &r->prompt);
+        const char *wrong;
+        r->prompt = loop_prompt(r->loop, o->prompt_name, &r->e.m->arena, &wrong);
+        int code = wrong ? loop_wrong(wrong) : DONE;
         if (code == DONE)
                 code = loop_texts(r, embed_take_text, &v);
         const bool all = code == DONE || r->finished;

@@ -348,6 +348,9 @@ bool cache_has_effect(const CommandOptions *o, const char *command);
 void packed_weights_close(PackedWeights *packed);
 
 /* For a model with an input of token ids; false after a message. */
+/* loops.c: the text of a loop's prompt of that name, or of its own one if name is NULL; NULL: none.  *wrong:
+ * there is no such prompt, or NULL. */
+const char *loop_prompt(const Loop *l, const char *name, Arena *a, const char **wrong);
 bool load_tokenizer(Model *m, const CommandOptions *o, Tokenizer *t);
 
 /* grammar_option.c: the grammar of --grammar (NULL: none), for a model's graph and its tokenizer (NULL:

@@ -1,4 +1,5 @@
 /* The inputs and outputs of a model that loops use, by loops.def; and their reports. */
+#include <jansson.h>
 #include <stdio.h>
 
 #include "driver.h"
@@ -306,6 +307,21 @@ static const char *spans_fault(const Graph *g, const Loop *l, const LoopParts *p
         return loop_setting(l, "labels") ? NULL : "labels for its spans, such as B-PER, I-PER and O";
 }
 
+/* A template is for pairs that are classified as a whole. */
+static const char *template_fault(const Graph *g, const Loop *l, const LoopParts *parts)
+{
+        static const char *const of_template[] = {"prompts", "prompt"};
+        const char *template = loop_text_setting(l, "template");
+        if (template && g->output[parts->output].node->type.rank != 1)
+                return arena_printf(g->arena, "no template: it is for classes of pairs, and %s is %s",
+                                    output_name(&g->output[parts->output]),
+                                    type_text(g->arena, g, &g->output[parts->output].node->type));
+        for (int i = 0; i < 2 && !(template && strstr(template, "{prompt}")); i++)
+                if (loop_setting(l, of_template[i]))
+                        return arena_printf(g->arena, "a template with {prompt} for its %s", of_template[i]);
+        return NULL;
+}
+
 static const char *windows_fault(const Graph *g, const Loop *l, const LoopParts *parts)
 {
         const AnswerForm f = answer_form(g, l, parts);
@@ -328,11 +344,15 @@ static const char *knobs_fault(const Graph *g, const Loop *l, LoopId id, const L
         if (id == LOOP_answer)
                 return windows_fault(g, l, parts);
         if (id == LOOP_classify && loop_input(id, parts) == LOOP_IN_TOKENS)
-                return (why = picture_knobs_fault(g, l)) ? why : spans_fault(g, l, parts);
+                return (why = picture_knobs_fault(g, l)) || (why = template_fault(g, l, parts))
+                               ? why
+                               : spans_fault(g, l, parts);
         if (id == LOOP_classify && loop_joins(l))
                 return "no spans: they are for texts, and the model's input is a picture";
         if (id == LOOP_classify && loop_setting(l, "max_tokens"))
                 return "no max_tokens: it is for texts, and the model's input is a picture";
+        if (id == LOOP_classify && loop_setting(l, "template"))
+                return "no template: it is for texts, and the model's input is a picture";
         if (id == LOOP_classify && !(why = list_fault(g, l, "mean", parts)) &&
             !(why = list_fault(g, l, "std", parts)))
                 why = size_fault(g, l, parts);
@@ -347,6 +367,25 @@ const char *loop_fault(const Graph *g, const Loop *l, LoopParts *parts)
         if ((why = input_fault(g, l, id, parts)) || (why = output_fault(g, l, id, parts)))
                 return why;
         return knobs_fault(g, l, id, parts);
+}
+
+const char *loop_prompt(const Loop *l, const char *name, Arena *a, const char **wrong)
+{
+        const char *all = loop_text_setting(l, "prompts"), *list = "", *prompt = NULL, *key;
+        json_error_t error;
+        json_t *object = json_loads(all ? all : "{}", 0, &error), *value;
+        name = name ? name : loop_text_setting(l, "prompt");
+        json_object_foreach (object, key, value)
+                list = arena_printf(a, "%s%s%s", list, *list ? ", " : "", key);
+        value = name ? json_object_get(object, name) : NULL;
+        if (value)
+                prompt = arena_strdup(a, json_string_value(value));
+        const bool good = value || !name || !strcmp(name, "none");
+        json_decref(object);
+        *wrong = good ? NULL
+                      : arena_printf(a, "unknown prompt %s%s%s; none means no prompt", name,
+                                     *list ? "; there are " : ", and no other", list);
+        return prompt;
 }
 
 /* --- reports -------------------------------------------------------------------------------------------------------- */

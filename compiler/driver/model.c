@@ -57,16 +57,32 @@ const TalkForm *model_talks(Model *m, const CommandOptions *o, const Tokenizer *
         return form;
 }
 
+/* Gives the tokenizer the template of pairs of the model's loop classify; false after a message. */
+static bool load_pair_form(Model *m, const CommandOptions *o, Tokenizer *t)
+{
+        const Loop *l = graph_loop(m->graph, "classify");
+        const char *wrong = NULL, *prompt = NULL;
+        if (!l || !loop_text_setting(l, "template"))
+                return true;
+        prompt = o->system ? o->system : loop_prompt(l, o->prompt_name, &m->arena, &wrong);
+        if (!wrong)
+                t->tables.pair_form = pair_form(&t->arena, l, t, prompt, &wrong);
+        if (!wrong)
+                return true;
+        fprintf(stderr, "lathe: %s\n", wrong);
+        tokenizer_free(t);
+        return false;
+}
+
 bool load_tokenizer(Model *m, const CommandOptions *o, Tokenizer *t)
 {
-        const Input *ids =
-                ids_of(m->graph, m->graph->past >= 0 ? m->graph->time : growing_dimension(m->graph));
+        const Input *ids = text_input(m->graph);
         int64_t vocab = ids ? ids->bound : 0;
         CkError error = {.environment = false};
         if (vocab > 0 && vocab < INT32_MAX &&
             tokenizer_read(o->tokenizer, o->source.tables, (int)vocab, t, &error)) {
                 t->start = start_token(m->graph);
-                return true;
+                return load_pair_form(m, o, t);
         }
         m->env_error = error.environment;
         fprintf(stderr, "lathe: %s\n",

@@ -59,6 +59,7 @@ typedef struct {
         bool freestanding; /* needs no operating system: static memory, weights in the program, one thread */
         const struct GrammarTables *grammar;  /* NULL, or the grammar of texts; requires tables */
         const char *talk;                     /* NULL, or the form of a conversation, by talk_form_text() */
+        const char *pair_form;                /* NULL, or the template of pairs, by pair_form_text() */
         LoopSampling sampling, talk_sampling; /* without a conversation, and in one */
         const void *tables;                   /* tables of runtime/tokens.h; NULL: no tokenizer */
         int64_t tables_size;                  /* bytes, a multiple of 8 */

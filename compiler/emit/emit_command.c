@@ -48,7 +48,7 @@ static void emit_limits_of_texts(const Emit *e, const EmitLoop *l, bool named, T
                 if (named)
                         text_printf(c, "{%s, %s}, ", c_string(e->arena, name),
                                     c_string(e->arena, json_string_value(value)));
-        value = chosen ? json_object_get(prompts, chosen) : NULL;
+        value = named && chosen ? json_object_get(prompts, chosen) : NULL;
         text_printf(c, "%s#define DEFAULT_PROMPT %s\n", named ? "{NULL, NULL}};\n" : "",
                     value ? c_string(e->arena, json_string_value(value)) : "\"\"");
         json_decref(prompts);

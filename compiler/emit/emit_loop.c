@@ -362,12 +362,15 @@ static const char *classify_text_header(const Emit *e, const EmitLoop *l)
                                  "number; *all: their\n * number without cutting.  -1: a text is too long, "
                                  "or "
                                  "the tokenizer has no template for pairs.  scratch\n * "
-                                 "[$model_encode_scratch(m, n)] for the longer text, aligned to 4. */\n"
+                                 "[$model_encode_pair_scratch(m, nfirst, nsecond)], aligned to 4. */\n"
                                  "int64_t $model_encode_pair(const $model *m, const char *first, int64_t "
                                  "nfirst, const char *second, int64_t nsecond,\n        int64_t most, "
                                  "int32_t "
                                  "*ids, int32_t *types, int64_t *all, void *scratch);\n"
                                  "int64_t $model_encode_pair_room(const $model *m, int64_t nfirst, int64_t "
+                                 "nsecond);\n"
+                                 "int64_t $model_encode_pair_scratch(const $model *m, int64_t nfirst, "
+                                 "int64_t "
                                  "nsecond);\n\n",
                                  classes);
 }

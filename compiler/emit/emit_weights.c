@@ -148,14 +148,16 @@ static void emit_opening(const Emit *e, Text *c)
                                     : arena_printf(e->arena, "%s, sizeof %s", data_name(e, "token_block"),
                                                    data_name(e, "token_block"));
         const char *body =
-                e->o->tables ? arena_printf(e->arena,
-                                            "        int error = %s;\n        if (!error && "
-                                            "!tokens_open(&m->tokens, %s)) {\n%s"
-                                            "                error = $MODEL_ERROR_WEIGHTS;\n        }\n"
-                                            "        return error;\n",
-                                            weights, where,
-                                            is_freestanding(e) ? "" : "                $model_close(m);\n")
-                             : arena_printf(e->arena, "        return %s;\n", weights);
+                e->o->tables
+                        ? arena_printf(e->arena,
+                                       "        int error = %s;\n        if (!error && "
+                                       "!tokens_open(&m->tokens, %s)) {\n%s"
+                                       "                error = $MODEL_ERROR_WEIGHTS;\n        }\n"
+                                       "%s        return error;\n",
+                                       weights, where,
+                                       is_freestanding(e) ? "" : "                $model_close(m);\n",
+                                       e->o->pair_form ? "        m->tokens.pair_form = &pair_form;\n" : "")
+                        : arena_printf(e->arena, "        return %s;\n", weights);
         text_put(c, model_text(e, arena_printf(
                                           e->arena,
                                           "static int weights_open($model *m, const WeightImage *from%s)\n{\n"
@@ -171,5 +173,7 @@ void emit_weights(const Emit *e, Text *c)
                 emit_data(e, c);
         if (e->o->home == WEIGHTS_BY_ASSEMBLER)
                 text_printf(c, "%s\n", host_text(e, "incbin.h"));
+        if (e->o->pair_form)
+                text_put(c, e->o->pair_form);
         emit_opening(e, c);
 }

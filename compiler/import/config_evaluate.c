@@ -79,6 +79,12 @@ static ConfigValue no_name(Import *m, const Ast *e)
 
 static ConfigValue entry_value(Import *m, ImportEntry *entry, Span span);
 
+/* none: there is no such token */
+static ConfigValue token_of_score(bool is_scored, int64_t token)
+{
+        return is_scored && token >= 0 ? config_number((double)token, true) : (ConfigValue){0};
+}
+
 static ConfigValue config_name(Import *m, Locals *local, const Ast *e)
 {
         const ConfigValue *here = local_find(local, e->name);
@@ -97,6 +103,10 @@ static ConfigValue config_name(Import *m, Locals *local, const Ast *e)
                 return config_bool(pads_left(m));
         if (!strcmp(e->name, "cross_encoder"))
                 return m->sentence.activation ? config_text(m->sentence.activation) : (ConfigValue){0};
+        if (!strcmp(e->name, "yes_token"))
+                return token_of_score(m->sentence.is_scored, m->sentence.yes);
+        if (!strcmp(e->name, "no_token"))
+                return token_of_score(m->sentence.is_scored, m->sentence.no);
         if (!strcmp(e->name, "pi"))
                 return config_number(3.14159265358979323846, false);
         if (!strcmp(e->name, "inf"))

@@ -130,6 +130,9 @@ typedef struct {
 /* sentence.c: the vector of a text, as specified by a directory of sentence-transformers, or a GGUF. */
 typedef struct {
         bool is_there, env_error;
+        bool is_scored; /* a causal model scores pairs: by the logit of the token `yes`, less that of `no` (-1: none) */
+        int64_t yes, no;
+        const char *template;   /* of its pairs, or NULL */
         const char *backbone;   /* folder of the Transformer within the directory: "", or "0_Transformer/" */
         Paths statement;        /* statements of the block that computes the vector */
         Paths entry;            /* entries of the checkpoint: weights of the modules */
@@ -278,6 +281,7 @@ bool sentence_of_gguf(Import *m, Interner *names);
 /* sentence_print.c: states the settings; false after a message.  Prints the lines before the model, and
  * those in it. */
 bool sentence_state(Import *m);
+bool sentence_state_score(Import *m);
 void sentence_checkpoint(Import *m, Definition *family, const char *model);
 void sentence_print_head(Import *m, const char *name, Text *t);
 void sentence_print_block(const Import *m, Text *t);

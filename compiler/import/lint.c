@@ -48,8 +48,9 @@ static void walk_name(Lint *l, const Ast *e)
                 lint_reach(l, entry);
                 return;
         }
-        static const char *const known[] = {"architecture", "embedder", "text_limit", "cross_encoder",
-                                            "pads_left",    "pi",       "inf"};
+        static const char *const known[] = {"architecture",  "embedder",  "text_limit",
+                                            "cross_encoder", "pads_left", "yes_token",
+                                            "no_token",      "pi",        "inf"};
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
                 if (!strcmp(e->name, known[i]))
                         return;

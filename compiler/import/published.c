@@ -529,6 +529,8 @@ Spec import_spec(Arena *arena, const CommandOptions *o, const char *source, cons
                     import_run(&r.m, o->override, o->noverride);
         if (good && r.m.sentence.is_there)
                 good = sentence_state(&r.m);
+        if (good && r.m.sentence.is_scored)
+                good = sentence_state_score(&r.m);
         if (good)
                 good = spec_complete(&r.m);
         if (good)

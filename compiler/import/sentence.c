@@ -262,7 +262,8 @@ static bool arguments_are_known(Modules *r, const ConfigField *f)
 static bool texts_go_forward(Modules *r, const ConfigField *f)
 {
         const ConfigField *text = NULL;
-        if (f->value.kind == CONFIG_OBJECT && sentence_keys(r, f->value.object, "text ", "modality_config"))
+        if (f->value.kind == CONFIG_OBJECT &&
+            sentence_keys(r, f->value.object, r->is_causal ? "text message " : "text ", "modality_config"))
                 text = sentence_key(r, f->value.object, "text");
         if (r->m->failed)
                 return false;
@@ -272,6 +273,7 @@ static bool texts_go_forward(Modules *r, const ConfigField *f)
         const char *method = sentence_word(r, text->value.object, "method"),
                    *output = sentence_word(r, text->value.object, "method_output_name");
         return (sentence_keys(r, text->value.object, "method method_output_name ", "modality_config.text") &&
+                sentence_takes_messages(r, sentence_key(r, f->value.object, "message")) &&
                 (!method || !strcmp(method, "forward")) && (!output || !strcmp(output, wanted))) ||
                r->m->failed ||
                sentence_wants(r, text, sentence_text(r, "the method forward and its %s%s", wanted, ""));
@@ -289,6 +291,8 @@ static bool take_text_settings(Modules *r, const ConfigObject *o, const char *fi
         static const char *const arguments[] = {"model_args",        "model_kwargs",   "tokenizer_args",
                                                 "processor_kwargs",  "config_args",    "config_kwargs",
                                                 "processing_kwargs", "query_expansion"};
+        const char *task = sentence_word(r, o, "transformer_task");
+        r->is_causal = r->is_cross && task && !strcmp(task, "text-generation");
         if (!sentence_keys(r, o,
                            "max_seq_length do_lower_case transformer_task modality_config module_output_name "
                            "unpad_inputs backend model_args model_kwargs tokenizer_args processor_kwargs "
@@ -297,7 +301,8 @@ static bool take_text_settings(Modules *r, const ConfigObject *o, const char *fi
                 return false;
         for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
                 const ConfigField *f = sentence_key(r, o, arguments[i]);
-                if (f && !arguments_are_known(r, f))
+                const bool chat = r->is_causal && !strcmp(arguments[i], "processing_kwargs");
+                if (f && !(chat ? sentence_chat_arguments(r, f) : arguments_are_known(r, f)))
                         return false;
         }
         const ConfigField *modality = sentence_key(r, o, "modality_config");
@@ -305,9 +310,12 @@ static bool take_text_settings(Modules *r, const ConfigObject *o, const char *fi
                 return false;
         r->s->limit = sentence_size(r, o, "max_seq_length");
         sentence_truth(r, o, "do_lower_case", false); /* handled by the tokenizer: text/load.c */
-        return word_is(r, o, "transformer_task",
-                       r->is_cross ? "sequence-classification" : "feature-extraction") &&
-               word_is(r, o, "module_output_name", r->is_cross ? "scores" : "token_embeddings");
+        return (r->is_causal || word_is(r, o, "transformer_task",
+                                        r->is_cross ? "sequence-classification" : "feature-extraction")) &&
+               word_is(r, o, "module_output_name",
+                       r->is_causal  ? "causal_logits"
+                       : r->is_cross ? "scores"
+                                     : "token_embeddings");
 }
 
 /* Maximum length of a text in tokenizer_config.json; 0: not given, or a value that means no limit (1e30). */
@@ -346,8 +354,11 @@ static const struct {
         bool wants_config;
         bool (*take)(Modules *r);
 } module_table[] = {
-        {"Pooling", "pooling", true, take_pooling},  {"Dense", "dense", true, take_dense},
-        {"LayerNorm", "norm", true, take_layernorm}, {"Normalize", "normalize", false, take_normalize},
+        {"LogitScore", "score", true, take_logit_score},
+        {"Pooling", "pooling", true, take_pooling},
+        {"Dense", "dense", true, take_dense},
+        {"LayerNorm", "norm", true, take_layernorm},
+        {"Normalize", "normalize", false, take_normalize},
         {"Dropout", "dropout", false, take_dropout},
 };
 
@@ -390,9 +401,11 @@ static bool take_module(Modules *r, const ConfigObject *module, int i)
                                                          type ? type : "unnamed", ""));
         if (transformer)
                 return take_transformer(r);
-        if (r->is_cross)
+        const bool scores = class && !strcmp(class, "LogitScore");
+        if (r->is_cross && !scores)
                 return sentence_refuse(r, r->span,
-                                       "a cross-encoder with modules after the Transformer is not supported");
+                                       "of a cross-encoder, the only module after the Transformer that is "
+                                       "supported is LogitScore");
         for (size_t k = 0; k < sizeof module_table / sizeof *module_table; k++) {
                 ConfigValue config = {.kind = CONFIG_OBJECT, .object = NEW(r->m->arena, ConfigObject)};
                 const char *file = sentence_text(r, "%s/config.json%s", r->path, "");
@@ -408,7 +421,7 @@ static bool take_module(Modules *r, const ConfigObject *module, int i)
         return sentence_refuse(r, r->span,
                                sentence_text(r,
                                              "unknown module %s%s: expected Transformer, Pooling, Dense, "
-                                             "LayerNorm, Normalize or Dropout",
+                                             "LayerNorm, Normalize, Dropout or LogitScore",
                                              type ? type : "without a type", ""));
 }
 
@@ -425,30 +438,9 @@ static bool take_prompts(Modules *r)
                            "__version__ prompts default_prompt_name similarity_fn_name model_type ", file) ||
             !word_is(r, v.object, "model_type", "SentenceTransformer"))
                 return false;
-        const ConfigField *prompts = sentence_key(r, v.object, "prompts");
-        const char *chosen = sentence_word(r, v.object, "default_prompt_name");
-        const ConfigObject *o =
-                prompts && prompts->value.kind == CONFIG_OBJECT ? prompts->value.object : NULL;
-        if (prompts && !o && prompts->value.kind != CONFIG_NONE)
-                return sentence_wants(r, prompts, "an object of texts");
-        json_t *all = json_object();
-        bool any = false;
-        for (int i = 0; o && i < o->n && !r->m->failed; i++) {
-                const char *text = sentence_word(r, o, o->field[i].key);
-                any |= text && *text;
-                json_object_set_new(all, o->field[i].key, json_string(text ? text : ""));
-        }
-        char *dumped = json_dumps(all, JSON_COMPACT);
-        if (!dumped)
-                arena_fail(r->m->arena);
-        r->s->prompts = any ? arena_strdup(r->m->arena, dumped) : NULL;
-        free(dumped);
-        if (chosen && !json_object_get(all, chosen))
-                sentence_refuse(r, sentence_key(r, v.object, "default_prompt_name")->span,
-                                sentence_text(r, "default_prompt_name: unknown prompt %s%s", chosen, ""));
-        r->s->prompt = any ? chosen : NULL;
-        json_decref(all);
-        if (any && r->s->leaves_prompt_out)
+        if (!sentence_take_prompts(r, v.object))
+                return false;
+        if (r->s->prompts && r->s->leaves_prompt_out)
                 sentence_refuse(r, r->s->pooling,
                                 "include_prompt false is not supported: the tokens of a prompt are included");
         return !r->m->failed;
@@ -468,11 +460,8 @@ static bool take_cross_encoder(Modules *r)
         if (!sentence_keys(r, v.object, "__version__ prompts default_prompt_name model_type activation_fn ",
                            file))
                 return false;
-        const ConfigField *prompts = sentence_key(r, v.object, "prompts");
         r->s->activation = sentence_word(r, v.object, "activation_fn");
-        return (!prompts || sentence_is_empty(prompts->value) ||
-                sentence_refuse(r, prompts->span, "prompts of a cross-encoder are not supported")) &&
-               !r->m->failed;
+        return sentence_take_prompts(r, v.object);
 }
 
 bool sentence_read(Import *m, Interner *names, const char *folder)
@@ -494,7 +483,7 @@ bool sentence_read(Import *m, Interner *names, const char *folder)
                 else if (!take_module(&r, list->item[i].object, i))
                         return false;
         if (r.is_cross)
-                return true;
+                return sentence_pair_template(&r);
         if (!r.pooled)
                 return sentence_refuse(&r, r.span,
                                        "modules.json has no Pooling, so the vector of a text is undefined");

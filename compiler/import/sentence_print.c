@@ -70,6 +70,29 @@ bool sentence_state(Import *m)
         return true;
 }
 
+bool sentence_state_score(Import *m)
+{
+        Definition *family = family_find(m, m->family->name);
+        if (!item_loop_named(m, "classify") || !family ||
+            !family_declares(m, family, intern(m->program->names, "yes_token", -1), false)) {
+                config_error(
+                        m, (Span){NULL, 0, 0},
+                        "LogitScore is not supported in the family %s: its model file has no `yes_token`",
+                        m->family->name);
+                return false;
+        }
+        if (sentence_longest_text(m))
+                import_set(m, "classify", "max_tokens",
+                           config_number((double)sentence_longest_text(m), true));
+        if (m->sentence.template)
+                import_set(m, "classify", "template", config_text(m->sentence.template));
+        if (m->sentence.template && m->sentence.prompts)
+                import_set(m, "classify", "prompts", config_text(m->sentence.prompts));
+        if (m->sentence.template && m->sentence.prompt)
+                import_set(m, "classify", "prompt", config_text(m->sentence.prompt));
+        return true;
+}
+
 /* --- lines ---------------------------------------------------------------------------------------------------------- */
 
 static const char *weights_name(Import *m, const char *model)

@@ -10,6 +10,10 @@ typedef struct {
         const char *folder; /* with a slash at its end */
         Sentence *s;
         bool pooled;
+        bool is_causal; /* of a cross-encoder: the Transformer has logits of tokens, which a LogitScore scores */
+        bool has_messages,
+                has_parts; /* its pairs are messages of a chat template; their contents are lists of parts */
+        const ConfigObject *chat_variables; /* of that template, or NULL */
         bool is_cross; /* a cross-encoder: the Transformer scores a text or a pair, without further modules */
         Span span;     /* of the current module, in modules.json */
         const char *path; /* of the current module, without a slash at its end */
@@ -33,4 +37,11 @@ int64_t sentence_size(Modules *r, const ConfigObject *o, const char *key); /* 0:
 /* NULL: the key is absent or null */
 const char *sentence_word(Modules *r, const ConfigObject *o, const char *key);
 bool sentence_is_empty(ConfigValue v);
+/* sentence_prompts.c: prompts and default_prompt_name of an object */
+bool sentence_take_prompts(Modules *r, const ConfigObject *o);
+/* sentence_score.c: a LogitScore; its template of pairs, after all modules; the keys of `message` and processing_kwargs */
+bool take_logit_score(Modules *r);
+bool sentence_pair_template(Modules *r);
+bool sentence_takes_messages(Modules *r, const ConfigField *f);
+bool sentence_chat_arguments(Modules *r, const ConfigField *f);
 #endif

@@ -56,6 +56,7 @@ static const char *const knob_wants[] = {
         [KNOB_TEXT] = "a text",
         [KNOB_TEXT_SAID] = "a text with {} in it, once",
         [KNOB_TEXT_SAID_SYSTEM] = "a text with {system} and {} in it, each once",
+        [KNOB_PAIR] = "a text with {first} and {second} in it, each once, and at most once {prompt}",
         [KNOB_ROLES] = "a text that lists some of the words system, user and answer",
         [KNOB_WHITE] = "\"newlines\", \"start\" or \"ends\"",
         [KNOB_REALS] = "a number, or a list of numbers",
@@ -162,6 +163,9 @@ static bool knob_accepts(KnobType type, const char *text)
         switch (type) {
         case KNOB_TEXT_SAID: return has_once(text, "{}");
         case KNOB_TEXT_SAID_SYSTEM: return has_once(text, "{}") && has_once(text, "{system}");
+        case KNOB_PAIR:
+                return has_once(text, "{first}") && has_once(text, "{second}") &&
+                       (!strstr(text, "{prompt}") || has_once(text, "{prompt}"));
         case KNOB_ROLES: return are_roles(text);
         case KNOB_PROMPTS: return are_prompts(text);
         default: return type == KNOB_TEXT || is_word_of(type, text);

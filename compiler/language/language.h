@@ -52,6 +52,7 @@ typedef enum {
         KNOB_TEXT,
         KNOB_TEXT_SAID,
         KNOB_TEXT_SAID_SYSTEM,
+        KNOB_PAIR,
         KNOB_ROLES,
         KNOB_WHITE,
         KNOB_REALS,

@@ -165,6 +165,20 @@ const char *talk_form_text(Arena *a, const TalkForm *f);
 /* The longest added token at the beginning of a text; NULL: none. */
 const TokenAdded *added_token_at(const TokenTables *t, const char *text, const char *end);
 
+/* A text as special tokens and plain texts; each `text` of a hole is a part of its kind, below 0. */
+typedef struct {
+        const char *text;
+        int32_t kind;
+} TextHole;
+const TalkPart *text_parts(Text *unknown, const TokenTables *t, const char *text, const TextHole *hole,
+                           int holes);
+
+/* pair_form.c: the template of pairs of `loop classify`, with the prompt in its place; NULL: the loop has none.
+ * *wrong: why the tokenizer can't have it, or NULL.  As C. */
+const PairForm *pair_form(Arena *a, const Loop *l, const Tokenizer *t, const char *prompt,
+                          const char **wrong);
+const char *pair_form_text(Arena *a, const PairForm *f);
+
 /* talk_template.c: the chat template writes the turns of k, instead of its form.  w's data must outlive
  * it.  opens: the first turn of the talk is empty, and the last message of w->before is the turn to answer. */
 void talk_by_template(Arena *a, Talk *k, const ChatWriter *w, bool opens);

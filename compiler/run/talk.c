@@ -6,6 +6,8 @@
 typedef struct {
         Arena *arena;
         const TokenTables *tables;
+        const TextHole *hole; /* [holes] */
+        int holes;
         TalkPart *part;
         int n, cap;
         Text *unknown; /* texts that look like special tokens but are not: each once, separated by ', ' */
@@ -62,19 +64,15 @@ static void find_strange(TalkParts *p, const char *text)
 
 static void talk_split(TalkParts *p, const char *text)
 {
-        static const struct {
-                const char *text;
-                int32_t kind;
-        } hole[] = {{"{}", TALK_SAID}, {"{system}", TALK_SYSTEM}};
         const char *plain = text, *end = text + strlen(text);
         while (*text) {
                 const TokenAdded *added = added_token_at(p->tables, text, end);
                 int32_t kind = added && (added->flags & ADDED_CONTROL) ? added->token : TALK_END;
                 size_t n = added ? added->n : 1;
-                for (int i = 0; i < 2 && !added; i++)
-                        if (!strncmp(text, hole[i].text, strlen(hole[i].text))) {
-                                kind = hole[i].kind;
-                                n = strlen(hole[i].text);
+                for (int i = 0; i < p->holes && !added; i++)
+                        if (!strncmp(text, p->hole[i].text, strlen(p->hole[i].text))) {
+                                kind = p->hole[i].kind;
+                                n = strlen(p->hole[i].text);
                         }
                 if (kind != TALK_END) {
                         add_plain(p, plain, text);
@@ -88,19 +86,22 @@ static void talk_split(TalkParts *p, const char *text)
         add_plain(p, plain, text);
 }
 
+const TalkPart *text_parts(Text *unknown, const TokenTables *t, const char *text, const TextHole *hole,
+                           int holes)
+{
+        TalkParts p = {
+                .arena = unknown->arena, .tables = t, .hole = hole, .holes = holes, .unknown = unknown};
+        talk_split(&p, text);
+        talk_add_part(&p, TALK_END, NULL);
+        return p.part;
+}
+
 /* with_holes: `{}` and `{system}` are placeholders for messages. */
 static const TalkPart *talk_split_parts(Text *unknown, const TokenTables *t, const char *text,
                                         bool with_holes)
 {
-        TalkParts p = {.arena = unknown->arena, .tables = t, .unknown = unknown};
-        if (!text)
-                return NULL;
-        talk_split(&p, text);
-        for (int i = 0; i < p.n && !with_holes; i++)
-                if (p.part[i].token == TALK_SAID || p.part[i].token == TALK_SYSTEM)
-                        p.part[i] = (TalkPart){TALK_TEXT, p.part[i].token == TALK_SAID ? "{}" : "{system}"};
-        talk_add_part(&p, TALK_END, NULL);
-        return p.part;
+        static const TextHole hole[] = {{"{}", TALK_SAID}, {"{system}", TALK_SYSTEM}};
+        return text ? text_parts(unknown, t, text, hole, with_holes ? 2 : 0) : NULL;
 }
 
 /* Number of roles in a list. */

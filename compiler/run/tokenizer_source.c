@@ -209,13 +209,12 @@ int32_t *text_to_tokens(const Tokenizer *t, const char *text, int64_t n, int64_t
 int32_t *pair_to_tokens(const Tokenizer *t, TextPart first, TextPart second, int64_t most, int32_t **types,
                         int64_t *count, int64_t *all)
 {
-        const int64_t longer = first.n > second.n ? first.n : second.n;
         *types = NULL;
-        if (longer > tokens_most(&t->tables))
+        if (tokens_pair_bytes(&t->tables, first.n, second.n) > tokens_most(&t->tables))
                 return NULL;
         const int64_t room = tokens_pair_room(&t->tables, first.n, second.n);
         int32_t *tokens = malloc((size_t)room * sizeof *tokens);
-        void *scratch = malloc((size_t)tokens_scratch(&t->tables, longer));
+        void *scratch = malloc((size_t)tokens_pair_scratch(&t->tables, first.n, second.n));
         *types = malloc((size_t)room * sizeof **types);
         *count = tokens && scratch && *types
                          ? tokens_encode_pair(&t->tables, first.text, first.n, second.text, second.n, most,
