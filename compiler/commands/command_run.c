@@ -6,8 +6,9 @@
 
 /* Functions for loops other than generate, by number. */
 static int (*const loop_function[LOOPS])(LoopRun *r) = {
-        [LOOP_classify] = run_classify, [LOOP_answer] = run_answer, [LOOP_embed] = run_embed,
-        [LOOP_denoise] = run_denoise,   [LOOP_fill] = run_fill,     [LOOP_transcribe] = run_transcribe,
+        [LOOP_classify] = run_classify,     [LOOP_answer] = run_answer,   [LOOP_embed] = run_embed,
+        [LOOP_rank] = run_ranking,          [LOOP_denoise] = run_denoise, [LOOP_fill] = run_fill,
+        [LOOP_transcribe] = run_transcribe,
 };
 
 /* The loop of --loop, or the last one of the model; NULL: none.  False after a message. */

@@ -172,6 +172,7 @@ typedef struct {
 int run_classify(LoopRun *r);
 int run_answer(LoopRun *r);
 int run_embed(LoopRun *r);
+int run_ranking(LoopRun *r);
 int run_fill(LoopRun *r);
 int run_denoise(LoopRun *r);
 int run_transcribe(LoopRun *r);

@@ -50,7 +50,7 @@ bool loop_fill_inputs(LoopRun *r)
         const Graph *g = r->e.m->graph;
         for (int i = 0; i < g->ninput; i++)
                 if (!is_given_by_name(r->e.o, input_name(&g->input[i])) &&
-                    !(r->second.text && &g->input[i] == r->parts.types) &&
+                    !(r->second.text && &g->input[i] == r->parts.types) && &g->input[i] != r->parts.padding &&
                     !loop_fill(r->loop, &g->input[i], &r->e.given.values))
                         return false;
         return true;

@@ -10,6 +10,7 @@
 
 #include "../../runtime/likely.h"
 #include "../../runtime/answers.h"
+#include "../../runtime/ranking.h"
 #include "../../runtime/token_tags.h"
 
 enum {
@@ -395,6 +396,7 @@ int loop_activation(const Loop *l); /* loop_form.c: of loop classify */
 bool loop_joins(const Loop *l);     /* whether loop classify joins tokens to spans */
 /* The windows of loop answer. */
 AnswerForm answer_form(const Graph *g, const Loop *l, const LoopParts *parts);
+RankForm rank_form(Arena *a, const Loop *l);           /* of loop rank */
 int64_t longest_text(const Graph *g, const Input *in); /* maximum of tokens; 0: no limit */
 /* labels.c: the labels of loop classify, [classes] in the model's arena; NULL: none.  Returns an exit
  * code, after a message if it is not 0. */

@@ -55,6 +55,39 @@ AnswerForm answer_form(const Graph *g, const Loop *l, const LoopParts *parts)
         return f;
 }
 
+static int32_t token_setting(const Loop *l, const char *name)
+{
+        return (int32_t)whole_setting(l, name, -1);
+}
+
+static const char *text_or_empty(const Loop *l, const char *name)
+{
+        const char *text = loop_text_setting(l, name);
+        return text ? text : "";
+}
+
+RankForm rank_form(Arena *a, const Loop *l)
+{
+        const Setting *skip = loop_setting(l, "skip");
+        RankForm f = {.query_prompt = text_or_empty(l, "query_prompt"),
+                      .passage_prompt = text_or_empty(l, "passage_prompt"),
+                      .query_token = token_setting(l, "query_token"),
+                      .passage_token = token_setting(l, "passage_token"),
+                      .query_tokens = whole_setting(l, "query_tokens", 0),
+                      .max_tokens = whole_setting(l, "max_tokens", 0),
+                      .expand = token_setting(l, "expand"),
+                      .averages = truth_setting(l, "average", false)};
+        f.expand_to = f.expand < 0 ? 0 : whole_setting(l, "expand_to", f.query_tokens);
+        if (!skip)
+                return f;
+        f.skips = skip->kind == SETTING_LIST ? skip->nlist : 1;
+        int32_t *token = NEW_ARRAY(a, int32_t, f.skips);
+        for (int64_t i = 0; i < f.skips; i++)
+                token[i] = (int32_t)(skip->kind == SETTING_LIST ? skip->list[i] : skip->number);
+        f.skip = token;
+        return f;
+}
+
 bool loop_fill(const Loop *l, const Input *in, Recorded *r)
 {
         const int id = loop_number(l->name);

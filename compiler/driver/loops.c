@@ -124,6 +124,20 @@ static const char *types_fault(const Graph *g, const Loop *l, LoopParts *parts)
                                       name);
 }
 
+/* The input that hides tokens, if a setting names it. */
+static const char *padding_fault(const Graph *g, const Loop *l, LoopParts *parts)
+{
+        const char *name = loop_text_setting(l, "padding");
+        if (!name)
+                return NULL;
+        parts->padding = input_named(g, name);
+        const Type *t = parts->padding ? &parts->padding->type : NULL;
+        return t && t->rank == 1 && dim_equal(t->dim[0], parts->input->type.dim[0]) &&
+                               parts->padding != parts->input
+                       ? NULL
+                       : arena_printf(g->arena, "an input %s with a number for each token", name);
+}
+
 /* Input of a loop of tokens or a picture: tokens if the model has no picture. */
 static const char *classified_fault(const Graph *g, const Loop *l, LoopParts *parts)
 {
@@ -152,7 +166,9 @@ static const char *input_fault(const Graph *g, const Loop *l, LoopId id, LoopPar
         parts->input = text_input(g);
         if (!parts->input)
                 return arena_printf(g->arena, "an input of token ids [time], and %s has none", g->name);
-        return id == LOOP_answer ? types_fault(g, l, parts) : NULL;
+        return id == LOOP_answer ? types_fault(g, l, parts)
+               : id == LOOP_rank ? padding_fault(g, l, parts)
+                                 : NULL;
 }
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
@@ -178,6 +194,7 @@ static WantedOutput wanted_output(const Graph *g, const Loop *l, LoopId id, cons
                                               "scores, reals [classes], or [time, classes]"};
                 return (WantedOutput){1, 0, "scores, reals [classes]"};
         case LOOP_OUT_SPANS: return (WantedOutput){2, 2, "logits of starts and ends, reals [time, 2]"};
+        case LOOP_OUT_TOKEN_VECTORS: return (WantedOutput){2, 0, "vectors of tokens, reals [time, width]"};
         case LOOP_OUT_LATENT:
         case LOOP_OUT_VECTORS:
         case LOOP_OUT_TEXT: break;
@@ -331,6 +348,24 @@ static const char *windows_fault(const Graph *g, const Loop *l, const LoopParts 
                                       (long long)f.window, (long long)f.overlap);
 }
 
+static const char *expansion_fault(const Graph *g, const Loop *l, const LoopParts *parts)
+{
+        static const char *const length[] = {"query_tokens", "max_tokens", "expand_to"};
+        const int64_t most = longest_text(g, parts->input);
+        const RankForm f = rank_form(g->arena, l);
+        for (int i = 0; i < 3; i++)
+                if (most && loop_setting(l, length[i]) && loop_setting(l, length[i])->number > (double)most)
+                        return arena_printf(g->arena, "%s of at most %lld, the model's maximum, not %.0f",
+                                            length[i], (long long)most, loop_setting(l, length[i])->number);
+        if (!loop_setting(l, "expand"))
+                return loop_setting(l, "expand_to") || loop_setting(l, "padding")
+                               ? "an expand, the token that fills queries"
+                               : NULL;
+        if (!f.expand_to)
+                return "a length of the queries that expand fills: expand_to, or query_tokens";
+        return f.query_tokens && f.expand_to > f.query_tokens ? "an expand_to of at most query_tokens" : NULL;
+}
+
 static const char *knobs_fault(const Graph *g, const Loop *l, LoopId id, const LoopParts *parts)
 {
         const Setting *mask = id == LOOP_fill ? loop_setting(l, "mask") : NULL;
@@ -343,6 +378,8 @@ static const char *knobs_fault(const Graph *g, const Loop *l, LoopId id, const L
                 return "a rate: the number of samples per second";
         if (id == LOOP_answer)
                 return windows_fault(g, l, parts);
+        if (id == LOOP_rank)
+                return expansion_fault(g, l, parts);
         if (id == LOOP_classify && loop_input(id, parts) == LOOP_IN_TOKENS)
                 return (why = picture_knobs_fault(g, l)) || (why = template_fault(g, l, parts))
                                ? why

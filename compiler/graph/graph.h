@@ -313,6 +313,7 @@ typedef struct {
         int output;                /* index in the graph */
         const Input *step, *class; /* of denoise; class: may be NULL */
         const Input *types;        /* of classify and answer: the input of token types; NULL: none */
+        const Input *padding;      /* of loop rank: 0 for tokens that are not seen; NULL: none */
 } LoopParts;
 
 /* A checkpoint entry: the published tensor `name` equals `expr`, composed of WEIGHT nodes with a fixed

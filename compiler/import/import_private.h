@@ -127,12 +127,26 @@ typedef struct {
         int nsetting, setting_cap;
 } StatedLoop;
 
+/* sentence_tokens.c: settings of `loop rank`; tokens -1: none. */
+typedef struct {
+        const char *query_prompt, *passage_prompt;
+        int64_t query_token, passage_token, expand;
+        int64_t query_tokens, max_tokens, expand_to; /* 0: not given */
+        bool is_padded;                              /* the tokens that fill a query are not seen */
+        bool averages;
+        ConfigValue *skip; /* [skips] */
+        int skips;
+} RankSettings;
+
 /* sentence.c: the vector of a text, as specified by a directory of sentence-transformers, or a GGUF. */
 typedef struct {
         bool is_there, env_error;
         bool is_scored; /* a causal model scores pairs: by the logit of the token `yes`, less that of `no` (-1: none) */
         int64_t yes, no;
-        const char *template;   /* of its pairs, or NULL */
+        const char *template; /* of its pairs, or NULL */
+        bool ranks;           /* each token has a vector */
+        bool is_colbert;      /* it has the architecture HF_ColBERT */
+        RankSettings rank;
         const char *backbone;   /* folder of the Transformer within the directory: "", or "0_Transformer/" */
         Paths statement;        /* statements of the block that computes the vector */
         Paths entry;            /* entries of the checkpoint: weights of the modules */
@@ -282,6 +296,7 @@ bool sentence_of_gguf(Import *m, Interner *names);
  * those in it. */
 bool sentence_state(Import *m);
 bool sentence_state_score(Import *m);
+bool sentence_state_ranks(Import *m, int64_t longest);
 void sentence_checkpoint(Import *m, Definition *family, const char *model);
 void sentence_print_head(Import *m, const char *name, Text *t);
 void sentence_print_block(const Import *m, Text *t);

@@ -406,6 +406,8 @@ static bool find_architecture(PublishedReading *r)
         ConfigValue first = f && f->value.kind == CONFIG_LIST && f->value.list->n ? f->value.list->item[0]
                                                                                   : (ConfigValue){0};
         r->m.architecture = first.kind == CONFIG_TEXT ? first.text : NULL;
+        if (r->m.architecture && r->m.sentence.is_colbert && !strcmp(r->m.architecture, "HF_ColBERT"))
+                r->m.architecture = "BertModel"; /* the weight linear.weight is that of a module */
         if (r->m.architecture)
                 return choose_item(r, f->span);
         diag_error(&r->diag, f ? f->span : (Span){0}, "%s names no architecture", r->path);

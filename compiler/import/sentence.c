@@ -30,7 +30,7 @@ static const char *sentence_variable(Modules *r)
 {
         const char *input = sentence_word(r, r->config, "module_input_name"),
                    *output = sentence_word(r, r->config, "module_output_name");
-        input = input ? input : "sentence_embedding";
+        input = input ? input : r->is_multi ? "token_embeddings" : "sentence_embedding";
         bool tokens = !strcmp(input, "token_embeddings");
         if (strcmp(output ? output : input, input) != 0 ||
             (!tokens && strcmp(input, "sentence_embedding") != 0))
@@ -112,8 +112,11 @@ static void say_modes(Modules *r, const int *mode, int n)
 static bool take_pooling(Modules *r)
 {
         int mode[MAX_MODES];
-        if (r->pooled)
-                return sentence_refuse(r, r->span, "a second Pooling is not supported");
+        if (r->pooled || r->is_multi)
+                return sentence_refuse(
+                        r, r->span,
+                        r->is_multi ? "Pooling in a model with a vector for each token is not supported"
+                                    : "a second Pooling is not supported");
         if (!sentence_keys(r, r->config,
                            "word_embedding_dimension embedding_dimension pooling_mode include_prompt "
                            "pooling_mode_cls_token pooling_mode_max_tokens pooling_mode_mean_tokens "
@@ -228,9 +231,9 @@ static bool take_normalize(Modules *r)
         if (!sentence_keys(r, r->config, "module_input_name module_output_name ", "Normalize"))
                 return false;
         const char *v = sentence_variable(r);
-        if (*v == 'x')
+        if (*v == 'x' && !r->is_multi)
                 return sentence_refuse(r, r->span, "Normalize of the tokens' vectors is not supported");
-        sentence_say(r, "y = unit_vector(y)");
+        sentence_say(r, *v == 'x' ? "x = unit_rows(x)" : "y = unit_vector(y)");
         return !r->m->failed;
 }
 
@@ -288,23 +291,33 @@ static bool word_is(Modules *r, const ConfigObject *o, const char *key, const ch
 
 static bool take_text_settings(Modules *r, const ConfigObject *o, const char *file)
 {
-        static const char *const arguments[] = {"model_args",        "model_kwargs",   "tokenizer_args",
-                                                "processor_kwargs",  "config_args",    "config_kwargs",
-                                                "processing_kwargs", "query_expansion"};
+        static const char *const arguments[] = {"model_args",       "model_kwargs", "tokenizer_args",
+                                                "processor_kwargs", "config_args",  "config_kwargs",
+                                                "processing_kwargs"};
         const char *task = sentence_word(r, o, "transformer_task");
         r->is_causal = r->is_cross && task && !strcmp(task, "text-generation");
         if (!sentence_keys(r, o,
                            "max_seq_length do_lower_case transformer_task modality_config module_output_name "
                            "unpad_inputs backend model_args model_kwargs tokenizer_args processor_kwargs "
-                           "config_args config_kwargs processing_kwargs query_expansion ",
+                           "config_args config_kwargs processing_kwargs query_expansion query_length "
+                           "document_length ",
                            file))
                 return false;
+        if (r->is_multi && !sentence_rank_lengths(r, o))
+                return false;
+        if (!r->is_multi && (sentence_size(r, o, "query_length") || sentence_size(r, o, "document_length")))
+                return sentence_refuse(
+                        r, r->span,
+                        "query_length and document_length are supported for MultiVectorEncoder only");
         for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
                 const ConfigField *f = sentence_key(r, o, arguments[i]);
                 const bool chat = r->is_causal && !strcmp(arguments[i], "processing_kwargs");
                 if (f && !(chat ? sentence_chat_arguments(r, f) : arguments_are_known(r, f)))
                         return false;
         }
+        const ConfigField *expansion = sentence_key(r, o, "query_expansion");
+        if (expansion && !r->is_multi && !arguments_are_known(r, expansion))
+                return false;
         const ConfigField *modality = sentence_key(r, o, "modality_config");
         if (modality && modality->value.kind != CONFIG_NONE && !texts_go_forward(r, modality))
                 return false;
@@ -344,7 +357,7 @@ static bool take_transformer(Modules *r)
                 return false;
         if (!r->s->limit)
                 r->s->limit = limit_of_tokenizer(r);
-        return !r->m->failed;
+        return !r->m->failed && (!r->is_multi || (sentence_rank_of_pylate(r) && sentence_rank_prompts(r)));
 }
 
 /* --- modules.json --------------------------------------------------------------------------------------------------- */
@@ -355,6 +368,7 @@ static const struct {
         bool (*take)(Modules *r);
 } module_table[] = {
         {"LogitScore", "score", true, take_logit_score},
+        {"MultiVectorMask", "mask", true, take_multi_vector_mask},
         {"Pooling", "pooling", true, take_pooling},
         {"Dense", "dense", true, take_dense},
         {"LayerNorm", "norm", true, take_layernorm},
@@ -368,7 +382,8 @@ static const struct {
 static const char *transformers_class(const char *type)
 {
         const char *dot = type ? strrchr(type, '.') : NULL;
-        return dot && !strncmp(type, "sentence_transformers.", 22) ? dot + 1 : NULL;
+        return dot && (!strncmp(type, "sentence_transformers.", 22) || !strncmp(type, "pylate.", 7)) ? dot + 1
+                                                                                                     : NULL;
 }
 
 static bool path_is_plain(const char *path)
@@ -421,7 +436,7 @@ static bool take_module(Modules *r, const ConfigObject *module, int i)
         return sentence_refuse(r, r->span,
                                sentence_text(r,
                                              "unknown module %s%s: expected Transformer, Pooling, Dense, "
-                                             "LayerNorm, Normalize, Dropout or LogitScore",
+                                             "LayerNorm, Normalize, Dropout, LogitScore or MultiVectorMask",
                                              type ? type : "without a type", ""));
 }
 
@@ -446,13 +461,15 @@ static bool take_prompts(Modules *r)
         return !r->m->failed;
 }
 
-/* Whether the modules are those of a cross-encoder; takes its activation. */
-static bool take_cross_encoder(Modules *r)
+/* Whether the modules are those of a cross-encoder, whose activation is taken, or have a vector for each token. */
+static bool take_kind_of_modules(Modules *r)
 {
         static const char file[] = "config_sentence_transformers.json";
         ConfigValue v = {0};
         if (!sentence_has(r, file) || !sentence_file(r, file, CONFIG_OBJECT, &v))
                 return !r->m->failed;
+        if (!sentence_take_ranks(r, v.object, file))
+                return false;
         const char *type = sentence_word(r, v.object, "model_type");
         r->is_cross = type && !strcmp(type, "CrossEncoder");
         if (!r->is_cross)
@@ -464,31 +481,50 @@ static bool take_cross_encoder(Modules *r)
         return sentence_take_prompts(r, v.object);
 }
 
+/* PyLate normalises vectors without a module. */
+static bool finish_ranks(Modules *r)
+{
+        if (r->is_pylate)
+                sentence_say(r, "x = unit_rows(x)");
+        sentence_say(r, "y = x");
+        r->s->ranks = r->s->is_there = true;
+        return !r->m->failed;
+}
+
+static bool read_modules(Modules *r)
+{
+        ConfigValue v = {0};
+        if (!sentence_has(r, "modules.json"))
+                return !sentence_has(r, "artifact.metadata") || sentence_take_colbert(r);
+        if (!take_kind_of_modules(r) || !sentence_file(r, "modules.json", CONFIG_LIST, &v))
+                return false;
+        const ConfigList *list = v.list;
+        r->span = (Span){NULL, 0, 0};
+        if (list->n > MAX_MODULES)
+                return sentence_refuse(r, r->span, "modules.json lists more than 32 modules");
+        for (int i = 0; i < list->n; i++)
+                if (list->item[i].kind != CONFIG_OBJECT)
+                        return sentence_refuse(r, r->span, "modules.json: each module is an object, { … }");
+                else if (!take_module(r, list->item[i].object, i))
+                        return false;
+        if (r->is_cross)
+                return sentence_pair_template(r);
+        if (r->is_multi)
+                return finish_ranks(r);
+        if (!r->pooled)
+                return sentence_refuse(r, r->span,
+                                       "modules.json has no Pooling, so the vector of a text is undefined");
+        r->s->is_there = true;
+        return take_prompts(r);
+}
+
 bool sentence_read(Import *m, Interner *names, const char *folder)
 {
         Modules r = {.m = m, .names = names, .folder = folder, .s = &m->sentence};
-        ConfigValue v = {0};
         m->sentence = (Sentence){.backbone = ""};
-        if (!sentence_has(&r, "modules.json"))
-                return true;
-        if (!take_cross_encoder(&r) || !sentence_file(&r, "modules.json", CONFIG_LIST, &v))
-                return false;
-        const ConfigList *list = v.list;
-        r.span = (Span){NULL, 0, 0};
-        if (list->n > MAX_MODULES)
-                return sentence_refuse(&r, r.span, "modules.json lists more than 32 modules");
-        for (int i = 0; i < list->n; i++)
-                if (list->item[i].kind != CONFIG_OBJECT)
-                        return sentence_refuse(&r, r.span, "modules.json: each module is an object, { … }");
-                else if (!take_module(&r, list->item[i].object, i))
-                        return false;
-        if (r.is_cross)
-                return sentence_pair_template(&r);
-        if (!r.pooled)
-                return sentence_refuse(&r, r.span,
-                                       "modules.json has no Pooling, so the vector of a text is undefined");
-        m->sentence.is_there = true;
-        return take_prompts(&r);
+        const bool good = read_modules(&r);
+        json_decref(r.vocabulary);
+        return good;
 }
 
 /* --- a GGUF --------------------------------------------------------------------------------------------------------- */

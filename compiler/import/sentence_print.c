@@ -61,6 +61,8 @@ bool sentence_state(Import *m)
             family_declares(m, family, intern(m->program->names, "tied", -1), false))
                 import_set(m, NULL, "tied",
                            config_bool(true)); /* no logits are computed, so there is no separate head */
+        if (m->sentence.ranks)
+                return sentence_state_ranks(m, sentence_longest_text(m));
         if (sentence_longest_text(m) && !m->gguf)
                 import_set(m, "embed", "max_tokens", config_number((double)sentence_longest_text(m), true));
         if (m->sentence.prompts)

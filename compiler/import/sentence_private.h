@@ -1,6 +1,8 @@
 /* Shared functions of the readers of sentence-transformers: sentence_keys.c. */
 #ifndef SENTENCE_PRIVATE_H
 #define SENTENCE_PRIVATE_H
+#include <jansson.h>
+
 #include "import_private.h"
 
 /* The reading of a directory's modules. */
@@ -14,6 +16,13 @@ typedef struct {
         bool has_messages,
                 has_parts; /* its pairs are messages of a chat template; their contents are lists of parts */
         const ConfigObject *chat_variables; /* of that template, or NULL */
+        bool is_multi;                      /* each token has a vector, for loop rank */
+        bool is_pylate; /* modules.json lacks the last modules, and other files the settings of the Transformer */
+        bool has_old_prefixes;           /* prompts begin with a token of the vocabulary */
+        const ConfigObject *rank_config; /* of config_sentence_transformers.json */
+        bool has_vocabulary;             /* it was read: */
+        json_t *vocabulary;              /* tokenizer.json, or NULL */
+        const Source *words;             /* vocab.txt, or NULL */
         bool is_cross; /* a cross-encoder: the Transformer scores a text or a pair, without further modules */
         Span span;     /* of the current module, in modules.json */
         const char *path; /* of the current module, without a slash at its end */
@@ -44,4 +53,12 @@ bool take_logit_score(Modules *r);
 bool sentence_pair_template(Modules *r);
 bool sentence_takes_messages(Modules *r, const ConfigField *f);
 bool sentence_chat_arguments(Modules *r, const ConfigField *f);
+/* sentence_tokens.c: the settings of loop rank in the order in which they are read: config_sentence_transformers.json, the keys of a
+ * Transformer, what PyLate leaves out, prompts, which need the tokenizer; a MultiVectorMask; artifact.metadata without any modules */
+bool sentence_take_ranks(Modules *r, const ConfigObject *o, const char *file);
+bool sentence_rank_lengths(Modules *r, const ConfigObject *o);
+bool sentence_rank_of_pylate(Modules *r);
+bool sentence_rank_prompts(Modules *r);
+bool take_multi_vector_mask(Modules *r);
+bool sentence_take_colbert(Modules *r);
 #endif

@@ -1,7 +1,5 @@
 /* A cross-encoder that is a causal model: LogitScore compares the logits of two tokens after a pair, which a chat
  * template writes from messages of the roles query and document, with a prompt as the system's. */
-#include <stdlib.h>
-
 #include "chat/chat.h"
 #include "sentence_private.h"
 

@@ -37,6 +37,7 @@ typedef enum {
         LOOP_OUT_SCORES,
         LOOP_OUT_SPANS,
         LOOP_OUT_VECTORS,
+        LOOP_OUT_TOKEN_VECTORS,
         LOOP_OUT_LATENT,
         LOOP_OUT_TEXT
 } LoopOutput;
