@@ -31,6 +31,14 @@ BESIDE_PHI = {"vision_config": dict(hidden_size=16, intermediate_size=8, num_hid
               "audio_config": dict(hidden_size=16, intermediate_size=8, num_blocks=1, num_attention_heads=2, ext_pw_out_channel=16, input_size=8, kernel_size=3,
                                    depthwise_separable_out_channel=16, nemo_conv_channels=8, time_reduction=2)}
 
+# the two halves of T5Gemma
+GEMMA_HALF = {"vocab_size": 37, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 12,
+              "max_position_embeddings": 40, "rms_norm_eps": 1e-3, "query_pre_attn_scalar": 20, "sliding_window": 5, "layer_types": [S, F, S], "pad_token_id": 4,
+              "attn_logit_softcapping": 5.0, "final_logit_softcapping": 8.0, "rope_parameters": {"rope_type": "default", "rope_theta": 50.0}}
+GEMMA_3 = GEMMA_HALF | {"attn_logit_softcapping": None, "final_logit_softcapping": None, "rope_parameters": {S: PLAIN | {"rope_theta": 30.0}, F: PLAIN | {"rope_theta": 50.0}}}
+GEMMA_EYE = {"model_type": "siglip_vision_model", "hidden_size": 16, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 32, "patch_size": 8,
+             "vision_use_head": False}
+
 CONFIGURATIONS = {
     "albert": DEFAULT,
     "arcee": DEFAULT,
@@ -321,13 +329,57 @@ CONFIGURATIONS = {
     },
     # decoders of encoder-decoders, without the encoder
     **{kind: {"causal": {"class": name}, "causal_other": flipped(**{"class": name})} for kind, name in {
-        "bart": "BartForCausalLM", "bigbird_pegasus": "BigBirdPegasusForCausalLM", "marian": "MarianForCausalLM", "whisper": "WhisperForCausalLM"}.items()},
+        "bart": "BartForCausalLM", "marian": "MarianForCausalLM", "whisper": "WhisperForCausalLM"}.items()},
     # and whole
     **{kind: WHOLE | {"causal": {"class": name}, "causal_other": flipped(**{"class": name})} for kind, name in {
         "blenderbot": "BlenderbotForCausalLM", "blenderbot-small": "BlenderbotSmallForCausalLM", "mbart": "MBartForCausalLM",
         "pegasus": "PegasusForCausalLM", "plbart": "PLBartForCausalLM"}.items()},
     "m2m_100": {"": {"pad_token_id": 4}, "other": flipped(tie_word_embeddings=True, pad_token_id=7)},        # no tokens of the text
     "mvp": {"": {"use_prompt": False}, "other": flipped(use_prompt=False, tie_word_embeddings=True), "causal": {"class": "MvpForCausalLM"}, "causal_other": flipped(**{"class": "MvpForCausalLM", "use_prompt": False})},
+    "t5gemma": {
+        "": {"encoder": GEMMA_HALF | {"num_hidden_layers": 2, "layer_types": [S, F], "sliding_window": 4, "hidden_size": 28, "intermediate_size": 36, "num_attention_heads": 2,
+                                      "num_key_value_heads": 1, "head_dim": 8, "query_pre_attn_scalar": 12, "attn_logit_softcapping": 3.0,
+                                      "rope_parameters": {"rope_type": "default", "rope_theta": 30.0}}, "decoder": GEMMA_HALF, "vocab_size": 37},
+        "other": {"encoder": GEMMA_HALF | {"attention_bias": True, "hidden_activation": "silu", "attn_logit_softcapping": None}, "tie_word_embeddings": False,
+                  "decoder": GEMMA_HALF | {"attention_bias": True, "hidden_activation": "relu", "attn_logit_softcapping": None, "final_logit_softcapping": None, "layer_types": [F, S, S]},
+                  "vocab_size": 37},
+    },
+    "t5gemma2": {
+        "": {"encoder": {"text_config": GEMMA_3 | {"num_hidden_layers": 2, "layer_types": [S, F], "sliding_window": 4, "intermediate_size": 36, "num_attention_heads": 2,
+                                                   "num_key_value_heads": 1, "head_dim": 8, "query_pre_attn_scalar": 12}, "vision_config": GEMMA_EYE},
+             "decoder": GEMMA_3 | {"final_logit_softcapping": 8.0}},
+        "other": {"encoder": {"text_config": GEMMA_3 | {"attention_bias": True, "hidden_activation": "silu"}, "vision_config": GEMMA_EYE}, "tie_word_embeddings": False,
+                  "decoder": GEMMA_3 | {"attention_bias": True, "hidden_activation": "relu", "layer_types": [F, S, S]}},
+    },
+    "switch_transformers": {
+        "": {"num_layers": 4, "num_decoder_layers": 3, "num_sparse_encoder_layers": 2, "num_sparse_decoder_layers": 3, "num_experts": 4, "expert_capacity": 3},
+        "other": {"num_layers": 2, "num_decoder_layers": 2, "num_sparse_encoder_layers": 0, "num_sparse_decoder_layers": 1, "num_experts": 3, "router_bias": True,
+                  "dense_act_fn": "gelu_new"},
+    },
+    "longt5": {
+        "": {"local_radius": 3, "global_block_size": 4, "encoder_attention_type": "transient-global", "feed_forward_proj": "gated-gelu"},
+        "other": {"local_radius": 2, "encoder_attention_type": "local", "tie_word_embeddings": False, "relative_attention_num_buckets": 12},
+        "short": {"local_radius": 5, "global_block_size": 20, "encoder_attention_type": "transient-global"},       # no whole block
+    },
+    "fsmt": {"": {"pad_token_id": 4, "src_vocab_size": 41, "tgt_vocab_size": 37}, "other": flipped(pad_token_id=7, src_vocab_size=39, tgt_vocab_size=37, tie_word_embeddings=False)},
+    "led": {
+        "": {"attention_window": [4, 6], "max_encoder_position_embeddings": 48},
+        "other": flipped(attention_window=8, tie_word_embeddings=True, activation_function="relu"),
+    },
+    "nllb-moe": {
+        "": {"pad_token_id": 4, "encoder_layers": 4, "decoder_layers": 3, "encoder_sparse_step": 2, "decoder_sparse_step": 3, "num_experts": 5, "moe_token_dropout": 0.25},
+        "other": {"pad_token_id": 7, "encoder_layers": 2, "decoder_layers": 2, "encoder_sparse_step": 1, "decoder_sparse_step": 0, "num_experts": 4, "router_bias": True,
+                  "moe_token_dropout": 0.0, "scale_embedding": False, "activation_function": "gelu", "normalize_router_prob_before_dropping": True, "batch_prioritized_routing": True},
+    },
+    "pegasus_x": {
+        "": {"num_global_tokens": 3, "block_size": 4, "encoder_layers": 3},
+        "other": {"num_global_tokens": 2, "block_size": 5, "stagger_local_blocks": False, "scale_embedding": False, "activation_function": "relu"},
+    },
+    "bigbird_pegasus": {
+        "": {"attention_type": "block_sparse", "block_size": 2, "num_random_blocks": 3}, "other": flipped(attention_type="original_full", use_bias=True, tie_word_embeddings=True),
+        "causal": {"class": "BigBirdPegasusForCausalLM"}, "causal_other": flipped(**{"class": "BigBirdPegasusForCausalLM"}),
+    },
+    "umt5": {"": {}, "other": flipped(feed_forward_proj="relu", is_gated_act=False, dense_act_fn="relu", relative_attention_num_buckets=12, tie_word_embeddings=False)},
     "trocr": {"": {"pad_token_id": 4}, "other": flipped(pad_token_id=7)},        # no tokens of the text
     "vaultgemma": {
         "": {},

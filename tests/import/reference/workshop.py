@@ -1,6 +1,7 @@
 """A small model of any text type of transformers: its configuration (shrink.py, configurations.py), a directory with weights made from their
 names (seeded.py), and what the class computes in float64.  For new.py and make.py."""
 
+import functools
 import inspect
 import pathlib
 import re
@@ -71,11 +72,13 @@ COMPUTED = r".*\.(slope_rate|query_decay|key_decay|diagonal_decay|inv_freq)"
 
 def tables_of(module):
     """{name: submodule} of sinusoids, which the class rounds to float32."""
-    return {f"{name}.weight": part for name, part in module.named_modules() if hasattr(part, "create_weight")}
+    return {f"{name}.weight": part for name, part in module.named_modules() if hasattr(part, "create_weight") or hasattr(part, "make_weight")}
 
 
 def sinusoids(part):
     """The table of such a submodule, in float64."""
+    if hasattr(part, "make_weight"):
+        return part.get_embedding(*part.weight.shape, part.padding_idx)
     rounded, torch.FloatTensor = torch.FloatTensor, lambda values: torch.as_tensor(values, dtype=torch.float64)
     try:
         return part.create_weight()
@@ -105,10 +108,20 @@ def make(cls, config, folder):
             setattr(found.get_submodule(owner), own, buffer.clone())
     for part in tables_of(found).values():
         part.weight = torch.nn.Parameter(sinusoids(part), requires_grad=False)
+    for name, part in found.named_modules():
+        if hasattr(part, "expert_capacity") and name.startswith("decoder."):
+            part.expert_capacity = 1 << 30              # in generation a call has one token, which always fits
     for part in found.modules():
+        if type(part).__name__ == "NllbMoeExperts":
+            part.forward = functools.partial(chosen_experts, part)
         if torch.is_tensor(getattr(part, "weights", None)) and hasattr(part, "get_embedding"):
             part.weights = part.get_embedding(*part.weights.shape, part.padding_idx)
     return found
+
+
+def chosen_experts(part, rows, _, gates):
+    """NLLB's experts, as transformers had them up to version 4: later ones take expert 1 for the first choice, and expert 0 for the second."""
+    return sum(gates[:, e, None] * expert(rows) for e, expert in enumerate(part.values()) if e < part.num_experts) * (1 - max(0, part.moe_token_dropout))
 
 
 # ---- inputs and outputs ----
@@ -117,7 +130,7 @@ def inputs_of(module):
     """Under lathe's names, and the class's names of the same."""
     c, kind = module.config.get_text_config(), type(module).__name__
     ids = common.tokens(shrink.TEXT, c.vocab_size)
-    if c.is_encoder_decoder and not kind.endswith("EncoderModel"):
+    if module.config.is_encoder_decoder and not kind.endswith("EncoderModel"):
         return {"words": ids, "tokens": common.tokens(shrink.TEXT + 4, c.vocab_size)}, {"words": "input_ids", "tokens": "decoder_input_ids"}
     of_decoder = c.model_type in classes("causal") and c.model_type not in classes("masked")
     if module.can_generate() and not kind.endswith("WithLMHeadModel") or getattr(c, "is_decoder", False) or of_decoder:
@@ -162,9 +175,12 @@ def run(module, taps=()):
     """Inputs, outputs, and the values of these submodules."""
     values = common.taps(dict(taps))
     given, names = inputs_of(module)
+    if "global_attention_mask" in inspect.signature(module.forward).parameters:        # the first token of the source
+        names["global"], given["global"] = "global_attention_mask", (torch.arange(shrink.TEXT) < 1).long()
     more = {"use_cache": False} if getattr(module.config, "use_cache", None) is not None else {}
     with torch.no_grad(), FirstOfEquals():
         found = module(**{names[key]: value[None] for key, value in given.items()}, **more)
+    given.pop("global", None)
     return given, outputs_of(module, found), values
 
 
@@ -213,7 +229,8 @@ def write(kind, name, changes, folder):
     arguments, unknown = arguments_of(kind, changes)
     module, given, outputs, taps = write_one(class_of(kind, changes.get("class")), CONFIG_MAPPING[kind](**arguments), pathlib.Path(folder) / name)
     common.references[name] = type(module).__name__
-    taps = {key: value for key, value in taps.items() if torch.is_tensor(value) and value.dim() <= 2 and value.is_floating_point()}
+    taps = {key: value for key, value in taps.items() if torch.is_tensor(value) and value.dim() <= 2 and value.is_floating_point() and
+            (value.dim() < 2 or not key.startswith(("encoder.", "decoder.")) or value.shape[0] in (shrink.TEXT, shrink.TEXT + 4))}     # of the text's tokens
     directory.record(pathlib.Path(folder) / name / "taps.safetensors", type(module).__name__, given, outputs,
                      {key: taps[key] for key in candidates(module) if key in taps})
     return module, unknown
