@@ -2,6 +2,8 @@
  * of two activations. */
 #include "lower_private.h"
 
+#include "../../runtime/contraction_call.h"
+
 /* --- products with weights ---------------------------------------------------------------------------------------- */
 
 /* The loops of a product.  With a weight by heads, loops over heads come first, then those over rows. */
@@ -159,14 +161,19 @@ static MapResult product_operand(Lower *l, Node *x, int own, int own_loop, const
         return address_through(l->plan, &l->domain, &m, x, NULL, at, b, &l->refine);
 }
 
-/* The loop whose rows share b: preferably bounded by a size of the call, then the longest; -1: none. */
+/* The loop whose rows share b: preferably heads that fill a unit, so that a call of one position reads b once; then one bounded by a
+ * size of the call, then the longest; -1: none. */
 static int shared_step(const Lower *l, const Address *b)
 {
         int best = -1;
         int64_t longest = 1;
+        bool from_first = false;
+        for (int i = 0; i < l->loops - 1; i++)
+                from_first |= begins_at_first(l, i);
         for (int i = 0; i < l->loops - 1; i++) {
                 Dim size = l->domain.loop[i].size;
-                int64_t rows = dim_is_fixed(size) ? size.fixed : INT64_MAX;
+                const bool fills = dim_is_fixed(size) && size.fixed >= CONTRACT_ROWS && !from_first;
+                int64_t rows = fills ? INT64_MAX : dim_is_fixed(size) ? size.fixed : INT64_MAX - 1;
                 if (b->coef[i] != 0 || rows <= longest)
                         continue;
                 best = i;
