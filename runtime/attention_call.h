@@ -43,6 +43,12 @@ typedef struct {
 #if HAS_SINK
         Sink *sink; /* or NULL */
 #endif
+#if HAS_CHOSEN_KEYS
+        const float *key_list; /* list of row i and key head g at key_list + i * list_row + g * list_head: [list_count] indices of
+                              * keys, then -1 */
+        int64_t list_row, list_head, list_count;
+        int by_column; /* the score function depends on the key's index */
+#endif
         float dead; /* output of a row without live keys: 0 or NaN */
 #if HAS_PLAIN_WEIGHTS
         int no_softmax; /* scores are the weights: no maximum, no sum */
@@ -73,11 +79,24 @@ typedef void Live(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *
 #define ATTENTION_UNITS(heads, kv_heads, rows, tile_rows)                                                    \
         ((int)((kv_heads) * (((rows) * ((heads) / (kv_heads)) + (tile_rows)-1) / (tile_rows))))
 
+/* Units of attention_chosen(): tiles of the query heads of one key head, in one row. */
+#define CHOSEN_TILES_OF(heads, kv_heads, tile_rows) (((heads) / (kv_heads) + (tile_rows)-1) / (tile_rows))
+#define CHOSEN_UNITS(heads, kv_heads, rows, tile_rows)                                                       \
+        ((int)((kv_heads) * (rows)*CHOSEN_TILES_OF(heads, kv_heads, tile_rows)))
+
 /* Floats of scratch that each thread needs for attention().  With keys in rows it includes widened keys and untransposed scores. */
 #define ATTENTION_SCRATCH(head_dim, v_dim, k_key)                                                            \
         (((k_key) ? 16 : TILE_ROWS) *                                                                        \
                  ((head_dim) + ATTENTION_BLOCK + 2 * (((v_dim) + 15) / 16 * 16) + 2 * 16) +                  \
          ((k_key) ? TILE_ROWS * (head_dim) + (ATTENTION_BLOCK + TILE_ROWS) * 16 : 0))
+
+/* The same for attention_chosen().  rows: at least TILE_ROWS;
+ * list_rows: at least the query heads of the tiles that share copies. */
+#define CHOSEN_TILES 16
+#define CHOSEN_SCRATCH(head_dim, v_dim, rows, list_rows)                                                       \
+        (16 * (((head_dim) + 15) / 16 * 16) + ATTENTION_BLOCK * ((head_dim) + ((v_dim) + 15) / 16 * 16) +    \
+         (rows) * (ATTENTION_BLOCK + ((v_dim) + 15) / 16 * 16 + 16) +                                        \
+         (list_rows) * ((head_dim) + ((v_dim) + 15) / 16 * 16 + 16))
 
 /* Floats of a block's stored results for one head: outputs, sums, maximum and number of live keys. */
 #define ATTENTION_PART(v_dim) (((v_dim) + 15) / 16 * 16 + 2 * 16)

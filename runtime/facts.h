@@ -51,6 +51,9 @@
 #define HAS_SINK 1
 #define HAS_PLAIN_WEIGHTS 1
 
+/* Attention: some reads only the keys of a list. */
+#define HAS_CHOSEN_KEYS 1
+
 /* An instance holds several sequences. */
 #define HAS_SLOTS 1
 

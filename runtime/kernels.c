@@ -12,6 +12,7 @@
 #include "contraction.h"
 #include "attention.h"
 #include "attention_mixed.h"
+#include "attention_chosen.h"
 #include "scan_state.h"
 #include "scan.h"
 #include "generation.h"
@@ -318,6 +319,15 @@ static void any_attention(const Attention *given, AnyScore *score, Live *live, i
         a.sink = given->sink ? any_sink : NULL;
         attention(&a, any_score, any_live, rows, s, scratch);
 }
+static void any_attention_chosen(const Attention *given, AnyScore *score, Live *live, int64_t rows, const AttentionShare *s,
+                                 float *scratch)
+{
+        const AnyAttention any = {given->ctx, score, NULL, live, given->sink};
+        Attention a = *given;
+        a.ctx = &any;
+        a.sink = given->sink ? any_sink : NULL;
+        attention_chosen(&a, any_score, any_live, rows, s, scratch);
+}
 static void any_attention_share(AttentionShare *s, const Attention *a, Live *live, int64_t rows, float *parts,
                                 int thread, int threads)
 {
@@ -345,6 +355,14 @@ static void any_mixed_share(AttentionShare *s, const Attention *a, Live *live, i
 static void any_scan(const Scan *s, float *state, int unit, int64_t position, int64_t rows, float *scratch)
 {
         scan(s, state, unit, position, rows, scratch);
+}
+static void any_chosen_of(float *list, int64_t list_step, const float *x, int64_t x_step, int64_t n, int64_t k)
+{
+        chosen_of(list, list_step, x, x_step, n, k);
+}
+static void any_among_of(float *y, int64_t y_step, const float *list, int64_t list_step, int64_t n, int64_t k)
+{
+        among_of(y, y_step, list, list_step, n, k);
 }
 static void any_top_of(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n, int64_t k)
 {
@@ -455,6 +473,10 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
             "(const void *a, void (*score)(const void *ctx, float *to, const float *s, int64_t apart, int head, int64_t row, int64_t col), "
             "void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi), int64_t rows, const void *s, "
             "float *scratch)")
+        ROW(attention_chosen, void, any_attention_chosen,
+            "(const void *a, void (*score)(const void *ctx, float *to, const float *s, int64_t apart, int head, int64_t row, int64_t col), "
+            "void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi), int64_t rows, const void *s, "
+            "float *scratch)")
         ROW(attention_share, void, any_attention_share,
             "(void *s, const void *a, void (*live)(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi), int64_t rows, "
             "float *parts, int thread, int threads)")
@@ -472,6 +494,10 @@ const KernelSymbol JOIN(kernels_, KERNELS_ISA)[] = {
             "(const void *s, float *state, int unit, int64_t position, int64_t rows, float *scratch)")
         ROW(top_of, void, any_top_of,
             "(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n, int64_t k)")
+        ROW(chosen_of, void, any_chosen_of,
+            "(float *list, int64_t list_step, const float *x, int64_t x_step, int64_t n, int64_t k)")
+        ROW(among_of, void, any_among_of,
+            "(float *y, int64_t y_step, const float *list, int64_t list_step, int64_t n, int64_t k)")
         ROW(argmax_of, int64_t, any_argmax_of, "(const float *x, int64_t x_step, int64_t n)")
         {"sample", NULL, (KernelFunction *)any_sample},
         {"beams_step", NULL, (KernelFunction *)any_beams_step},

@@ -73,20 +73,79 @@ KERNEL v16 v_part(v16 x, v16 sum)
         return v_where(v_eq(sum, v_set1(0.0f)), v_set1(0.0f), v_div(x, sum));
 }
 
-/* y[i] = 1 if x[i] is among the k largest of x [n], else 0; of equals the first count. */
-KERNEL void top_of(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n, int64_t k)
+/* An integer that orders floats: NaN is the largest, and 0 equals -0. */
+KERNEL uint32_t top_order(float x)
+{
+        const union {
+                float value;
+                uint32_t bits;
+        } of = {x};
+        uint32_t bits = of.bits;
+        if ((bits & 0x7fffffffu) > 0x7f800000u)
+                return 0xffffffffu;
+        if (bits == 0x80000000u)
+                bits = 0;
+        return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+}
+
+/*
+ * The k-th largest order of x [n], where 1 <= k <= n; *left: how many of the elements with this order are among the k largest.  Finds 11, 11
+ * and 10 bits of it, from the highest, by the number of elements with each value of these bits.
+ */
+KERNEL uint32_t top_threshold(const float *x, int64_t x_step, int64_t n, int64_t k, int64_t *left)
+{
+        uint32_t found = 0, known = 0;
+        for (int shift = 21; shift >= 0; shift = shift > 10 ? shift - 11 : shift - 10) {
+                const uint32_t mask = shift == 0 ? 0x3ffu : 0x7ffu;
+                int64_t count[2048] = {0};
+                for (int64_t i = 0; i < n; i++) {
+                        const uint32_t order = top_order(x[i * x_step]);
+                        if ((order & known) == found)
+                                count[order >> shift & mask]++;
+                }
+                uint32_t at = mask;
+                for (; count[at] < k; at--)
+                        k -= count[at];
+                found |= at << shift;
+                known |= mask << shift;
+        }
+        *left = k;
+        return found;
+}
+
+/* y[i] = 1 if x[i] is among the k largest of x [n], else 0; of equals the first count, and a NaN is larger than numbers. */
+SHARED void top_of(float *y, int64_t y_step, const float *x, int64_t x_step, int64_t n, int64_t k)
+{
+        int64_t left = 0;
+        const uint32_t least = k < n ? top_threshold(x, x_step, n, k, &left) : 0;
+        for (int64_t i = 0; i < n; i++) {
+                const uint32_t order = top_order(x[i * x_step]);
+                y[i * y_step] = k >= n || order > least || (order == least && left-- > 0) ? 1.0f : 0.0f;
+        }
+}
+
+/* The indices of the k largest of x [n], in the same way, ascending; the rest of the list is -1. */
+SHARED void chosen_of(float *list, int64_t list_step, const float *x, int64_t x_step, int64_t n, int64_t k)
+{
+        int64_t left = 0, count = 0;
+        const uint32_t least = k < n ? top_threshold(x, x_step, n, k, &left) : 0;
+        for (int64_t i = 0; i < n; i++) {
+                const uint32_t order = top_order(x[i * x_step]);
+                if (k >= n || order > least || (order == least && left-- > 0))
+                        list[count++ * list_step] = (float)i;
+        }
+        for (; count < k; count++)
+                list[count * list_step] = -1.0f;
+}
+
+/* y[i] = 1 if i is in the list of k indices, else 0, for i < n. */
+SHARED void among_of(float *y, int64_t y_step, const float *list, int64_t list_step, int64_t n, int64_t k)
 {
         for (int64_t i = 0; i < n; i++)
                 y[i * y_step] = 0.0f;
-        for (; k > 0; k--) {
-                int64_t best = -1;
-                for (int64_t i = 0; i < n; i++)
-                        if (y[i * y_step] < 0.5f && (best < 0 || x[i * x_step] > x[best * x_step]))
-                                best = i;
-                if (best < 0)
-                        return;
-                y[best * y_step] = 1.0f;
-        }
+        for (int64_t i = 0; i < k && list[i * list_step] >= 0.0f; i++)
+                if ((int64_t)list[i * list_step] < n)
+                        y[(int64_t)list[i * list_step] * y_step] = 1.0f;
 }
 
 /* The first index of the maximum of x [n]. */

@@ -179,6 +179,11 @@ static bool pass_scores(PassRun *r)
         return pass_changes(r, !r->o->off[PASS_fuse] && separate_scores(r->m->graph));
 }
 
+static bool pass_chosen(PassRun *r)
+{
+        return pass_changes(r, !r->o->off[PASS_fuse] && chosen_keys(r->m->graph));
+}
+
 static bool pass_taps(PassRun *r)
 {
         return pass_changes(r, separate_taps(r->m->graph));

@@ -41,15 +41,45 @@ static int longer(int width, const char *text)
         return n > width ? n : width;
 }
 
+/* Slots of the weight that one position uses. */
+static int64_t slots_in_use(const Weight *w)
+{
+        int64_t slots = w->slots;
+        for (int r = 0; r < w->nregion; r++)
+                slots = slots * iterations_in_use(w->region[r]) / w->region[r]->iterations;
+        return slots;
+}
+
 int64_t parameters_in_use(const Graph *g)
 {
         int64_t n = 0;
+        for (int i = 0; i < g->nweight; i++)
+                n += slots_in_use(g->weight[i]) * type_count(&g->weight[i]->type, NULL);
+        return n;
+}
+
+static void see_weight_users(const Body *b, bool *whole)
+{
+        for (int i = 0; i < b->nnode; i++) {
+                const Node *n = b->node[i];
+                for (int k = 0; k < n->nin; k++)
+                        if (n->in[k]->op == OP_WEIGHT && !(n->op == OP_GATHER && k == 0 && n->nin == 2))
+                                whole[n->in[k]->attr.weight->id] = true;
+                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                        see_weight_users(n->attr.region->body[k], whole);
+        }
+}
+
+/* Values of weights that a step reads: of a table from which rows are gathered, one row. */
+static int64_t weights_of_step(Arena *a, const Graph *g)
+{
+        bool *whole = NEW_ARRAY(a, bool, g->nweight);
+        int64_t n = 0;
+        see_weight_users(g->top, whole);
         for (int i = 0; i < g->nweight; i++) {
                 const Weight *w = g->weight[i];
-                int64_t slots = w->slots;
-                for (int r = 0; r < w->nregion; r++)
-                        slots = slots * iterations_in_use(w->region[r]) / w->region[r]->iterations;
-                n += slots * type_count(&w->type, NULL);
+                const int64_t rows = !whole[w->id] && w->type.rank > 1 ? w->type.dim[0].fixed : 1;
+                n += slots_in_use(w) * (type_count(&w->type, NULL) / rows);
         }
         return n;
 }
@@ -313,6 +343,8 @@ static int show_cost(Model *m, const CommandOptions *o, const CallCosts *c)
         const char *name = time >= 0 ? g->named[time].name : "";
         printf("%s\n", g->name);
         show_bytes(a, "weights", parameter_count(g));
+        if (g->past >= 0 && parameters_in_use(g) < parameter_count(g))
+                show_bytes(a, "weights that a step reads", weights_of_step(a, g));
         if (o->weights || o->quant) {
                 if (!settle_storage(m, o))
                         return WRONG_INPUT;
@@ -345,7 +377,7 @@ static int show_cost(Model *m, const CommandOptions *o, const CallCosts *c)
                "those with weights,\n"
                "attention those of two computed tensors; masked positions count.  Tables are made once and "
                "do not "
-               "count.\n");
+               "count.\nOf keys and experts that a `top` chooses only these count.\n");
         return DONE;
 }
 

@@ -253,6 +253,14 @@ static void print_descriptor(Printer *p, const AttentionCall *c, Text *out)
                     (long long)c->v_dim);
         if (c->naround)
                 text_printf(out, "        .first_head = (int)around * %lld,\n", (long long)c->heads);
+        if (c->chosen.buffer)
+                text_printf(out,
+                            "        .key_list = %s%s, .list_row = %lld, .list_head = %lld, .list_count "
+                            "= %lld, "
+                            ".by_column = %d,\n",
+                            own_operand(p, c->chosen, c->chosen_row),
+                            own_heads(p, c->chosen.buffer, c->chosen_head), (long long)c->chosen_row,
+                            (long long)c->chosen_head, (long long)c->count, c->by_column);
         if (p->kernel->attention.dead_nan)
                 text_printf(out, "        .dead = FLOAT_NAN,\n");
         if (p->kernel->attention.plain)
@@ -269,7 +277,7 @@ static void print_descriptor(Printer *p, const AttentionCall *c, Text *out)
 /* Rows of a tile: 16 if keys are stored by rows. */
 static const char *tile_rows(const AttentionCall *c)
 {
-        return c->k_key ? "16" : "TILE_ROWS";
+        return c->k_key && !c->chosen.buffer ? "16" : "TILE_ROWS";
 }
 
 /* Prints the call for a share s. */
@@ -281,8 +289,9 @@ static void print_attend(const AttentionCall *c, const char *rows, const char *t
                             "thread, m->threads);\n",
                             c->score->name, c->weigh->name, c->live->name, rows, c->all_weigh, team);
         else
-                text_printf(out, "attention(&a, %s, %s, %s, &s, m->scratch + thread * SCRATCH);\n",
-                            c->score->name, c->live->name, rows);
+                text_printf(out, "%s(&a, %s, %s, %s, &s, m->scratch + thread * SCRATCH);\n",
+                            c->chosen.buffer ? "attention_chosen" : "attention", c->score->name,
+                            c->live->name, rows);
 }
 
 /* Prints a thread's share.  In a call of one row it may be a block of keys, whose results are joined
@@ -295,10 +304,10 @@ static void print_share(const Kernel *k, const AttentionCall *c, const char *row
                             k->scratch.all ? "m->scratch + m->threads * SCRATCH" : "NULL");
         else
                 text_printf(out,
-                            "const int64_t units = ATTENTION_UNITS(a.heads, a.kv_heads, %s, %s);\n"
+                            "const int64_t units = %s(a.heads, a.kv_heads, %s, %s);\n"
                             "const AttentionShare s = {.begin = share(units, thread, m->threads), "
                             ".end = share(units, thread + 1, m->threads)};\n",
-                            rows, tile_rows(c));
+                            c->chosen.buffer ? "CHOSEN_UNITS" : "ATTENTION_UNITS", rows, tile_rows(c));
         print_attend(c, rows, "m->team", out);
         if (k->scratch.all && !c->weigh)
                 text_printf(out, "attention_join(&a, &s, m->scratch + thread * SCRATCH, m->team, thread, "
@@ -309,9 +318,9 @@ static void print_attention(Printer *p, const AttentionCall *c, Text *out)
 {
         Text *call = text_new(p->arena), *loops = text_new(p->arena);
         /* a unit of mixed heads has all of them */
-        const char *units = arena_printf(p->arena, "ATTENTION_UNITS(%lld, %lld, rows, %s)",
-                                         c->weigh ? 1LL : (long long)c->heads,
-                                         c->weigh ? 1LL : (long long)c->kv_heads, tile_rows(c));
+        const char *units = arena_printf(
+                p->arena, "%s(%lld, %lld, rows, %s)", c->chosen.buffer ? "CHOSEN_UNITS" : "ATTENTION_UNITS",
+                c->weigh ? 1LL : (long long)c->heads, c->weigh ? 1LL : (long long)c->kv_heads, tile_rows(c));
         print_own_rows(p, out);
         const char *rows = c->row >= 0 ? loop_size(p, c->row) : "1";
         print_descriptor(p, c, call);
@@ -404,9 +413,12 @@ static void print_select(Printer *p, const Stmt *s, Text *out)
         }
         const char *to = place_in_c(p, c->to.buffer, c->to.at), *of = place_in_c(p, c->of.buffer, c->of.at);
         const char *size = size_of_loop(p, c->over);
-        if (s->op == STMT_TOP)
-                text_printf(out, "top_of(%s, %lld, %s, %lld, %s, %d);\n", to, (long long)c->to_step, of,
-                            (long long)c->of_step, size, c->count);
+        if (s->op != STMT_ARGMAX)
+                text_printf(out, "%s(%s, %lld, %s, %lld, %s, %d);\n",
+                            s->op == STMT_TOP      ? "top_of"
+                            : s->op == STMT_CHOSEN ? "chosen_of"
+                                                   : "among_of",
+                            to, (long long)c->to_step, of, (long long)c->of_step, size, c->count);
         else
                 text_printf(out, "*(%s) = (%s)argmax_of(%s, %lld, %s);\n", to,
                             storage_info[c->to.buffer->storage].c, of, (long long)c->of_step, size);
@@ -430,6 +442,8 @@ void print_call(Printer *p, const Stmt *s, Text *out)
         case STMT_ATTENTION: print_attention(p, s->call.attention, out); break;
         case STMT_SCAN: print_scan(p, s->call.scan, out); break;
         case STMT_TOP:
+        case STMT_CHOSEN:
+        case STMT_AMONG:
         case STMT_ARGMAX:
         case STMT_CODES: print_select(p, s, out); break;
         case STMT_MOVE: print_move(p, s->call.move, out); break;

@@ -7,7 +7,8 @@
 typedef struct {
         bool storage[STORAGE_COUNT], weight[STORAGE_COUNT],
                 state[STORAGE_COUNT]; /* of any buffer, and of operands of products */
-        bool active_rows, key_rows, key_tiles, key_blocks, moved_keys, parts, sink, plain_weights;
+        bool active_rows, key_rows, key_tiles, key_blocks, moved_keys, parts, sink, plain_weights,
+                chosen_keys;
 } KernelUses;
 
 static void add_attention_uses(const Graph *g, const Kernel *k, const AttentionCall *c, KernelUses *u)
@@ -15,9 +16,12 @@ static void add_attention_uses(const Graph *g, const Kernel *k, const AttentionC
         u->key_blocks |= dim_bound(g, c->keys) > ATTENTION_BLOCK;
         u->state[c->k.buffer->storage] = u->state[c->v.buffer->storage] = true;
         u->key_rows |= c->k_key != 0;
-        u->key_tiles |= c->k_key == 0;
+        u->key_tiles |= c->k_key == 0 || c->chosen.buffer; /* copies of chosen keys are in tiles */
+        u->chosen_keys |= c->chosen.buffer != NULL;
         u->moved_keys |= c->first_held || c->k_paged || c->v_paged;
         u->parts |= k->scratch.all > 0 || c->weigh;
+        if (c->chosen.buffer)
+                u->state[STORAGE_F32] = true;
         u->sink |= c->sink != NULL;
         u->plain_weights |= k->attention.plain || c->weigh;
 }
@@ -142,6 +146,7 @@ static bool prescribes(const Graph *g)
         FACT(PARTS, u.parts)                                                                                 \
         FACT(SINK, u.sink)                                                                                   \
         FACT(PLAIN_WEIGHTS, u.plain_weights)                                                                 \
+        FACT(CHOSEN_KEYS, u.chosen_keys)                                                                     \
         FACT(SLOTS, is_batched(e))                                                                           \
         FACT(RANKS, p->sharing.ranks)                                                                        \
         FACT(PAGES, has_pages(e))                                                                            \

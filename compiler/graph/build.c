@@ -207,6 +207,25 @@ static bool infer_top(const BuildContext *c, Type *type)
         return true;
 }
 
+static bool infer_chosen(const BuildContext *c, Type *type)
+{
+        if (!infer_top(c, type))
+                return false;
+        type->dtype = INT;
+        type->dim[type->rank - 1] = dim_fixed(c->draft->attr.index);
+        return true;
+}
+
+static bool infer_among(const BuildContext *c, Type *type)
+{
+        *type = *input_type(c, 0);
+        type->dtype = BOOL;
+        if (type->rank == 0 || input_type(c, 0)->dtype != INT)
+                return build_fail(c, "needs lists of indices");
+        type->dim[type->rank - 1] = c->draft->attr.dim;
+        return true;
+}
+
 /* --- movement --- */
 
 static bool infer_view(const BuildContext *c, Type *type)
@@ -465,6 +484,8 @@ static bool infer_op(const BuildContext *c, Type *type)
         case OP_MAXOF:
         case OP_ARGMAX: return infer_reduce(c, type);
         case OP_TOP: return infer_top(c, type);
+        case OP_CHOSEN: return infer_chosen(c, type);
+        case OP_AMONG: return infer_among(c, type);
         case OP_MATMUL: return infer_matmul(c, type);
         case OP_SOFTMAX: return infer_softmax(c, type);
         case OP_SCAN: return infer_scan(c, type);

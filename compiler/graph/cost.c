@@ -54,6 +54,8 @@ typedef struct {
         const int64_t *size;
         int over;
         const Stage *stage; /* by id */
+        const int64_t *
+                chosen; /* by id: in attention that reads chosen keys, their number, the size of the last axis; 0: all */
         Flops flops;
 } Count;
 
@@ -65,12 +67,23 @@ static Polynomial times_dim(const Count *c, const Polynomial *p, Dim d)
         return polynomial_times(p, dim_value(d, c->size), per);
 }
 
-static Polynomial cost_elements(const Count *c, const Type *t, int64_t each)
+/* Times the number of keys.  chosen: the most that are read; 0: all.  As a polynomial the number is that of long contexts. */
+static Polynomial times_keys(const Count *c, const Polynomial *p, Dim keys, int64_t chosen)
+{
+        if (chosen && c->over >= 0 && keys.per[c->over])
+                return polynomial_times(p, chosen, 0);
+        if (chosen && dim_value(keys, c->size) > chosen)
+                return polynomial_times(p, chosen, 0);
+        return times_dim(c, p, keys);
+}
+
+/* chosen: that of the last axis */
+static Polynomial cost_elements(const Count *c, const Type *t, int64_t each, int64_t chosen)
 {
         Polynomial count = {.factor = {each}};
-        for (int i = 0; i < t->rank; i++)
+        for (int i = 0; i < t->rank - 1; i++)
                 count = times_dim(c, &count, t->dim[i]);
-        return count;
+        return t->rank ? times_keys(c, &count, t->dim[t->rank - 1], chosen) : count;
 }
 
 static bool cost_is_computed(const Count *c, const Node *n)
@@ -97,20 +110,23 @@ static void count_node(Count *c, const Node *n, int64_t iterations)
                 return;
         Flops *f = &c->flops;
         Polynomial cost = {{0}};
+        const int64_t chosen = c->chosen[n->id];
         switch (op_info[n->op].family) {
-        case POINT: cost = cost_elements(c, &n->type, 1); break;
-        case REDUCE: cost = cost_elements(c, &n->in[0]->type, 1); break;
+        case POINT: cost = cost_elements(c, &n->type, 1, chosen); break;
+        case REDUCE: cost = cost_elements(c, &n->in[0]->type, 1, 0); break;
         case CONTRACT:
-                if (n->op == OP_SOFTMAX) {
-                        cost = cost_elements(c, &n->type, 5);
+                if (n->op == OP_SOFTMAX || n->op == OP_CHOSEN || n->op == OP_AMONG) {
+                        const Type *t = n->op == OP_CHOSEN ? &n->in[0]->type : &n->type;
+                        cost = cost_elements(c, t, n->op == OP_SOFTMAX ? 5 : 1, chosen);
                         break;
                 }
                 if (n->op == OP_SCAN) {
                         count_scan(c, n, iterations);
                         return;
                 }
-                cost = cost_elements(c, &n->type, 2);
-                cost = times_dim(c, &cost, n->in[0]->type.dim[n->in[0]->type.rank - 1]);
+                const bool weighs = chosen && c->chosen[n->in[0]->id];
+                cost = cost_elements(c, &n->type, 2, weighs ? 0 : chosen);
+                cost = times_keys(c, &cost, n->in[0]->type.dim[n->in[0]->type.rank - 1], weighs ? chosen : 0);
                 polynomial_add(cost_is_computed(c, n->in[0]) && cost_is_computed(c, n->in[1]) ? &f->pair
                                                                                               : &f->product,
                                &cost, iterations);
@@ -154,9 +170,76 @@ static void count_body(Count *c, const Body *body, int64_t iterations)
                         int64_t taken = 0;
                         for (int64_t iteration = 0; iteration < r->iterations; iteration++)
                                 taken += r->body_of[iteration] == k;
+                        if (r->nbody == 1) /* of experts, those that a position chooses */
+                                taken = iterations_in_use(r);
                         count_body(c, r->body[k], times(iterations, taken));
                 }
         }
+}
+
+/* --- chosen keys --- */
+
+typedef struct {
+        Arena *arena;
+        const Graph *g;
+        const Uses *uses;
+        int64_t *chosen;
+} ChosenCount;
+
+/* A mask that only such attention reads is computed for the chosen keys, too. */
+static void count_chosen_masks(const ChosenCount *c, const Body *b)
+{
+        for (int i = b->nnode - 1; i >= 0; i--) {
+                const Node *n = b->node[i];
+                int64_t most = c->uses->pinned[n->id] ? 0 : INT64_MAX;
+                const bool passes = op_info[n->op].family == POINT || n->op == OP_VIEW || n->op == OP_AMONG;
+                for (int k = 0; k < c->uses->nuser[n->id] && passes; k++) {
+                        const Node *user = c->uses->user[n->id][k];
+                        const bool keys =
+                                user->type.rank > 0 && n->type.rank > 0 && user->op != OP_MATMUL &&
+                                dim_equal(user->type.dim[user->type.rank - 1], n->type.dim[n->type.rank - 1]);
+                        const int64_t its = keys ? c->chosen[user->id] : 0;
+                        most = its < most ? its : most;
+                }
+                if (passes && !c->chosen[n->id] && most < INT64_MAX)
+                        c->chosen[n->id] = most;
+        }
+}
+
+static void count_chosen(const ChosenCount *c, const Body *b)
+{
+        bool any = false;
+        for (int i = 0; i < b->nnode; i++) {
+                const Node *n = b->node[i];
+                Scores s = {0};
+                for (int k = 0; n->op == OP_REPEAT && k < n->attr.region->nbody; k++)
+                        count_chosen(c, n->attr.region->body[k]);
+                if (n->op != OP_MATMUL || why_no_attention(c->arena, c->g, c->uses, n, NULL, &s) || s.mixes)
+                        continue;
+                const Node *mask = find_choice(scores_under(s.weights), OP_AMONG);
+                if (!mask)
+                        continue;
+                const int64_t most = mask->in[0]->type.dim[mask->type.rank - 1].fixed;
+                for (int k = 0; k < s.n; k++)
+                        c->chosen[s.node[k]->id] = most;
+                c->chosen[s.weights->id] = c->chosen[n->id] = most;
+                any = true;
+        }
+        if (any)
+                count_chosen_masks(c, b);
+}
+
+/* By id: for nodes of attention that reads only chosen keys, the largest number of these; 0: others. */
+static int64_t *chosen_by_node(Arena *a, const Graph *g)
+{
+        bool any = false;
+        int64_t *chosen = NEW_ARRAY(a, int64_t, g->nnode);
+        const Uses *uses = uses_of(a, g);
+        for (int i = 0; i < uses->n && !any; i++)
+                any = uses->all[i]->op == OP_AMONG;
+        if (any)
+                count_chosen(&(ChosenCount){a, g, uses, chosen}, g->top);
+        return chosen;
 }
 
 /* --- the whole --- */
@@ -165,6 +248,7 @@ Flops cost_flops(const Graph *g, const int64_t *size, int over)
 {
         Arena scratch = {.out_of_memory = g->arena->out_of_memory};
         Count c = {.g = g, .size = size, .over = over, .stage = stage_of(&scratch, g)};
+        c.chosen = chosen_by_node(&scratch, g);
         count_body(&c, g->top, 1);
         arena_free(&scratch);
         return c.flops;
@@ -186,6 +270,7 @@ Flops *flops_by_node(Arena *a, const Graph *g, const int64_t *size)
 {
         Flops *of = NEW_ARRAY(a, Flops, g->nnode);
         Count c = {.g = g, .size = size, .over = -1, .stage = stage_of(a, g)};
+        c.chosen = chosen_by_node(a, g);
         count_each(&c, g->top, of);
         return of;
 }

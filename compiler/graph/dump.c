@@ -103,7 +103,9 @@ static const char *attr_text(Arena *a, const Graph *g, const Node *n)
         case OP_SUM:
         case OP_MAXOF:
         case OP_ARGMAX: return arena_printf(a, " axis %d", attr->axis);
-        case OP_TOP: return arena_printf(a, " %d", attr->index);
+        case OP_TOP:
+        case OP_CHOSEN: return arena_printf(a, " %d", attr->index);
+        case OP_AMONG: return arena_printf(a, " of %s", dim_text(a, g, attr->dim));
         case OP_MATMUL:
                 return attr->index == 0             ? ""
                        : attr->index == ZEROS_LEFT  ? " past zeros left"

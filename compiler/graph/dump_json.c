@@ -163,7 +163,12 @@ static void print_attributes(FILE *f, const Graph *g, const Node *n, int indent)
         case OP_SUM:
         case OP_MAXOF:
         case OP_ARGMAX: fprintf(f, ", \"axis\": %d", attr->axis); break;
-        case OP_TOP: fprintf(f, ", \"k\": %d", attr->index); break;
+        case OP_TOP:
+        case OP_CHOSEN: fprintf(f, ", \"k\": %d", attr->index); break;
+        case OP_AMONG:
+                fputs(", \"size\": ", f);
+                print_size(f, g, attr->dim);
+                break;
         case OP_MATMUL:
                 fprintf(f, ", \"past_zeros\": [%s, %s]", attr->index & ZEROS_LEFT ? "true" : "false",
                         attr->index & ZEROS_RIGHT ? "true" : "false");

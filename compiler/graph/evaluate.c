@@ -254,17 +254,52 @@ static void evaluate_pointwise(const Node *n, const int64_t *size, const double 
         } while (advance(&loops, 1));
 }
 
-/* Element i of a row is chosen if fewer than k elements are larger, or equal and before it. */
+/* Whether x[i] comes before x[j] in the order of `top`: a NaN before numbers, of equal ones the lower index. */
+static bool top_before(const double *x, int64_t i, int64_t j)
+{
+        const bool i_nan = isnan(x[i]), j_nan = isnan(x[j]);
+        return x[i] > x[j] || (i_nan && !j_nan) || (i < j && (x[i] == x[j] || (i_nan && j_nan)));
+}
+
+/* Element i of a row is chosen if fewer than k elements come before it. */
+static bool is_in_top(const double *x, int64_t n, int64_t k, int64_t i)
+{
+        int64_t ahead = 0;
+        for (int64_t j = 0; j < n && ahead < k; j++)
+                ahead += top_before(x, j, i);
+        return ahead < k;
+}
+
 static void evaluate_top(const Node *n, const int64_t *size, const double *x, double *y)
 {
         AxisSplit a = axis_around(&n->type, n->type.rank - 1, size);
-        for (int64_t row = 0; row < a.outer; row++, x += a.n, y += a.n) {
-                for (int64_t i = 0; i < a.n; i++) {
-                        int64_t ahead = 0;
-                        for (int64_t j = 0; j < a.n; j++)
-                                ahead += x[j] > x[i] || (x[j] == x[i] && j < i);
-                        y[i] = ahead < n->attr.index;
-                }
+        for (int64_t row = 0; row < a.outer; row++, x += a.n, y += a.n)
+                for (int64_t i = 0; i < a.n; i++)
+                        y[i] = is_in_top(x, a.n, n->attr.index, i);
+}
+
+static void evaluate_chosen(const Node *n, const int64_t *size, const double *x, double *y)
+{
+        AxisSplit a = axis_around(&n->in[0]->type, n->type.rank - 1, size);
+        for (int64_t row = 0; row < a.outer; row++, x += a.n, y += n->attr.index) {
+                int64_t count = 0;
+                for (int64_t i = 0; i < a.n; i++)
+                        if (is_in_top(x, a.n, n->attr.index, i))
+                                y[count++] = (double)i;
+                while (count < n->attr.index)
+                        y[count++] = -1;
+        }
+}
+
+static void evaluate_among(const Node *n, const int64_t *size, const double *x, double *y)
+{
+        AxisSplit a = axis_around(&n->type, n->type.rank - 1, size),
+                  list = axis_around(&n->in[0]->type, n->type.rank - 1, size);
+        for (int64_t row = 0; row < a.outer; row++, x += list.n, y += a.n) {
+                memset(y, 0, (size_t)a.n * sizeof *y);
+                for (int64_t i = 0; i < list.n; i++)
+                        if (x[i] >= 0 && x[i] < (double)a.n)
+                                y[(int64_t)x[i]] = 1;
         }
 }
 
@@ -448,6 +483,10 @@ void evaluate(const Node *n, const int64_t *size, const double *const *in, doubl
         case CONTRACT:
                 if (n->op == OP_MATMUL)
                         evaluate_matmul(n, size, in, out);
+                else if (n->op == OP_CHOSEN)
+                        evaluate_chosen(n, size, in[0], out);
+                else if (n->op == OP_AMONG)
+                        evaluate_among(n, size, in[0], out);
                 else if (n->op == OP_SCAN)
                         evaluate_scan_alone(n, size, in, out);
                 else

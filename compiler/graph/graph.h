@@ -131,10 +131,10 @@ enum { DEAD_ROWS_NAN = 1 }; /* a row of only -inf becomes NaN, not 0 */
 enum { SCAN_SUMS, SCAN_MAXIMA };
 
 typedef struct {
-        int axis;  /* PAD JOIN SUM MAXOF ARGMAX READ APPEND */
-        int index; /* INPUT CARRY RESULT; TOP: k; MATMUL: ZEROS_..; SOFTMAX: DEAD_ROWS_NAN; SCAN: its kind */
-        int slot;  /* WEIGHT: -1, or a slot fixed by a checkpoint entry */
-        Dim dim;   /* SIZE; INDEX: offset */
+        int axis; /* PAD JOIN SUM MAXOF ARGMAX READ APPEND */
+        int index; /* INPUT CARRY RESULT; TOP CHOSEN: k; MATMUL: ZEROS_..; SOFTMAX: DEAD_ROWS_NAN; SCAN: its kind */
+        int slot;          /* WEIGHT: -1, or a slot fixed by a checkpoint entry */
+        Dim dim;           /* SIZE; INDEX: offset; AMONG: size of the last axis */
         Dim before, after; /* PAD */
         double value;      /* PAD */
         View *view;        /* VIEW */
@@ -843,6 +843,10 @@ const char *find_attention(Arena *a, const Graph *g, const Node *product, const 
 /* The same; fails too if its values are used elsewhere, so that they must be stored. */
 const char *why_no_attention(Arena *a, const Graph *g, const Uses *uses, const Node *product,
                              const bool *stored, Scores *s);
+/* choice.c: the TOP or AMONG node outside of which all scores are -inf; NULL: none */
+Node *find_choice(Node *scores, Op op);
+/* The reason why attention with these scores can't read only the keys that `top` chooses; NULL: it can. */
+const char *why_not_chosen(const Graph *g, const Scores *s, const Node *top);
 /* whether it is a weight of few bits whose codes products read directly */
 bool is_read_as_codes(const Node *n);
 

@@ -228,6 +228,9 @@ static Interval of_node(IntervalScan *s, const Node *n)
         case OP_JOIN: return all;
         case OP_ARGMAX: return interval(0, (double)dim_bound(s->graph, n->in[0]->type.dim[n->attr.axis]) - 1);
         case OP_SUM: return interval_summed(s, n, in[0]);
+        case OP_CHOSEN:
+                return interval(-1, (double)dim_bound(s->graph, n->in[0]->type.dim[n->type.rank - 1]) - 1);
+        case OP_AMONG:
         case OP_SOFTMAX: return interval(0, 1);
         case OP_SCAN: return scanned(s, n, in[0]);
         case OP_READ:
@@ -405,8 +408,8 @@ static bool goes_beyond(const Interval *of, const Node *n)
 static bool integers_node(const Interval *of, const Node *n, Diag *diag)
 {
         bool beyond = goes_beyond(of, n);
-        bool compares = (n->op == OP_TOP || n->op == OP_ARGMAX) && is_wide(of, n->in[0]) &&
-                        max_computed(of, n->in[0]) > 0;
+        bool compares = (n->op == OP_TOP || n->op == OP_CHOSEN || n->op == OP_ARGMAX) &&
+                        is_wide(of, n->in[0]) && max_computed(of, n->in[0]) > 0;
         if (beyond)
                 integers_refuse(n, diag, max_computed(of, n), "integers are exact only below 2^53");
         else if (compares)

@@ -60,12 +60,14 @@ unsigned stage_lengths(const Graph *g, const Node *n)
         const Type *t = n->nin ? &n->in[0]->type : &n->type;
         unsigned lengths = 0;
         switch ((int)n->op) {
+        case OP_AMONG:
         case OP_SIZE: return named_in(g, n->attr.dim);
         case OP_SUM:
         case OP_MAXOF:
         case OP_ARGMAX: return named_in(g, t->dim[n->attr.axis]);
         case OP_SOFTMAX:
         case OP_TOP:
+        case OP_CHOSEN:
         case OP_MATMUL: return named_in(g, t->dim[t->rank - 1]);
         case OP_PAD:
         case OP_JOIN: return named_in(g, n->type.dim[n->attr.axis]);

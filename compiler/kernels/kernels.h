@@ -215,6 +215,7 @@ typedef struct {
 typedef struct {
         Node *q, *k, *v;
         Node *sink;              /* the second input of the softmax, or NULL */
+        Node *chosen;            /* the AMONG node outside of whose list no key has a weight; NULL: none */
         Node *core, *score;      /* the MATMUL of q and k, and the scores computed from it */
         Node *softmax, *weights; /* of the scores, or its equivalent; the operand of the product with v */
         bool mixes;              /* heads are mixed between core and softmax, or softmax and product */

@@ -230,6 +230,11 @@ static void check_attention(const Check *c, const AttentionCall *a)
         check_access(c, a->out.buffer, a->out.at,
                      (IndexRange){0, a->out_row * most(rows) + a->out_head * most(a->heads) + a->v_dim - 1},
                      true);
+        if (a->chosen.buffer)
+                check_access(c, a->chosen.buffer, a->chosen.at,
+                             (IndexRange){0, a->chosen_row * most(rows) + a->chosen_head * most(a->kv_heads) +
+                                                     a->count - 1},
+                             false);
         int64_t pool = c->plan->pages * PAGE_POSITIONS;
         int64_t held = a->k_paged ? pool : keys - size_at(c, a->first_key),
                 values = a->v_paged ? pool : keys - size_at(c, a->first_value);
@@ -283,12 +288,17 @@ static void check_call(const Check *c, const Stmt *s)
         case STMT_SCAN: check_scan(c, s->call.scan); break;
         case STMT_ACTIVATION_MATMUL: check_activations(c, s->call.activation); break;
         case STMT_TOP:
+        case STMT_CHOSEN:
+        case STMT_AMONG:
         case STMT_ARGMAX:
         case STMT_CODES: {
-                int64_t n = most(size_at(c, l->over->size));
-                check_access(c, l->to.buffer, l->to.at,
-                             (IndexRange){0, s->op == STMT_ARGMAX ? 0 : n * l->to_step}, true);
-                check_access(c, l->of.buffer, l->of.at, (IndexRange){0, n * l->of_step}, false);
+                const int64_t n = most(size_at(c, l->over->size)), count = l->count - 1;
+                const int64_t to = s->op == STMT_ARGMAX   ? 0
+                                   : s->op == STMT_CHOSEN ? count
+                                                          : n,
+                              of = s->op == STMT_AMONG ? count : n;
+                check_access(c, l->to.buffer, l->to.at, (IndexRange){0, to * l->to_step}, true);
+                check_access(c, l->of.buffer, l->of.at, (IndexRange){0, of * l->of_step}, false);
                 break;
         }
         case STMT_MOVE:

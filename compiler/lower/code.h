@@ -119,6 +119,10 @@ typedef struct {
         int64_t k_key; /* distance of keys stored in rows, if k_tile is 0; else 0 */
         int64_t heads, kv_heads, head_dim, v_dim;
         /* first_key, first_value: positions of the first key and value in the buffers */
+        /* the indices of the keys that have weights, [count]; buffer NULL: all keys, as bounded by `live` */
+        Operand chosen;
+        int64_t chosen_row, chosen_head, count;
+        bool by_column; /* then: the score function depends on the key's index */
         Dim keys, first_key, first_value;
         bool first_held;                     /* they are not 0: the state of a window */
         bool k_paged, v_paged;               /* they are stored in pages */

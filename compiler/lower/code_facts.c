@@ -81,6 +81,7 @@ static void facts_see_attention(Sight *f, const Function *of, const AttentionCal
         see_operand(f, c->q, false);
         see_operand(f, c->k, false);
         see_operand(f, c->v, false);
+        see_operand(f, c->chosen, false);
         see_operand(f, c->out, true);
         see_size(f, c->keys);
 }
@@ -132,6 +133,8 @@ static void see_call(Sight *f, const Function *of, const Stmt *s)
         case STMT_ATTENTION: facts_see_attention(f, of, s->call.attention); break;
         case STMT_SCAN: see_scan(f, of, s->call.scan); break;
         case STMT_TOP:
+        case STMT_CHOSEN:
+        case STMT_AMONG:
         case STMT_ARGMAX:
         case STMT_CODES:
                 see_operand(f, s->call.select->of, false);

@@ -159,6 +159,8 @@ static bool is_call_alike(const CodeRows *r, const Stmt *s)
                        has_own_rows(r, p, p->to, p->to_row) && has_own_rows(r, p, p->a, p->a_row) &&
                        is_operand_alike(r, p->b);
         case STMT_TOP:
+        case STMT_CHOSEN:
+        case STMT_AMONG:
         case STMT_ARGMAX:
                 return loop_is_fixed(l->over) && is_operand_alike(r, l->to) && is_operand_alike(r, l->of);
         case STMT_MOVE:

@@ -139,6 +139,8 @@ static void dump_attention(const Dump *d, const AttentionCall *c)
         dump_operand(d, ", k", c->k);
         dump_operand(d, ", v", c->v);
         dump_operand(d, ", out", c->out);
+        if (c->chosen.buffer)
+                dump_operand(d, ", chosen", c->chosen);
         fprintf(d->file,
                 "; %" PRId64 " heads of %" PRId64 ", %" PRId64 " of keys, values of %" PRId64 "; keys ",
                 c->heads, c->head_dim, c->kv_heads, c->v_dim);
@@ -190,6 +192,8 @@ static void dump_call(const Dump *d, const Stmt *s)
         case STMT_ATTENTION: dump_attention(d, s->call.attention); break;
         case STMT_SCAN: dump_scan(d, s->call.scan); break;
         case STMT_TOP:
+        case STMT_CHOSEN:
+        case STMT_AMONG:
         case STMT_ARGMAX:
         case STMT_CODES:
                 dump_operand(d, " to", s->call.select->to);

@@ -313,6 +313,7 @@ static bool bound_condition(Lower *l, const Node *c, const Map *m, bool want, in
                 bool most = bound_by(l, c->in[1], c->in[0], m, 0, keys, bounds);
                 return least && most;
         }
+        case OP_AMONG: return want && c == l->kernel->attention.chosen;
         default: return false;
         }
 }

@@ -163,24 +163,27 @@ static Node *lower_loop(Plan *p, Kernel *k, Code *code)
         }
 }
 
-/* --- top, argmax --------------------------------------------------------------------------------------------------- */
+/* --- top, lists of it, argmax --------------------------------------------------------------------------------------------------- */
 
 static Node *lower_select(Plan *p, Kernel *k, Code *code)
 {
         Node *root = k->stores.of[0].node, *in = root->in[0];
         Buffer *to = k->stores.of[0].to, *of;
-        bool top = root->op == OP_TOP;
-        int axis = top ? root->type.rank - 1 : root->attr.axis;
+        const bool along = root->op != OP_ARGMAX, chosen = root->op == OP_CHOSEN,
+                   among = root->op == OP_AMONG;
+        int axis = along ? root->type.rank - 1 : root->attr.axis;
         Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
         l.domain = domain_of(p->graph, &root->type);
         l.loops = l.domain.n;
         set_lane(&l, l.loops - 1);
         Map at = map_identity(&l.domain, &root->type), from = at;
-        int own = l.lane;
-        if (!top) { /* the last loop is an ordinary one here */
-                own = l.domain.n++;
-                l.domain.loop[own] = (DomainLoop){in->type.dim[axis], -1, 1};
-                from = map_fold(&at, axis, own);
+        int own = l.lane, of_loop = own, to_loop = own;
+        if (!along || chosen || among) { /* of other elements than those of the result */
+                of_loop = l.domain.n++;
+                l.domain.loop[of_loop] = (DomainLoop){in->type.dim[axis], -1, 1};
+                from.axis[axis] = (AxisIndex){0};
+                from.axis[axis].coef[of_loop] = 1;
+                own = among ? own : of_loop;
                 l.lane = own;
         }
         Address x;
@@ -189,18 +192,23 @@ static Node *lower_select(Plan *p, Kernel *k, Code *code)
         Address y = address_of(to, &at);
         if (!reads_straight(of, &x))
                 return base_of(in);
+        const int64_t of_step = x.coef[of_loop], to_step = along ? y.coef[to_loop] : 0;
+        x.coef[of_loop] = 0;
+        if (along)
+                y.coef[to_loop] = 0;
         names_buffer(&l, of);
         names_buffer(&l, to);
         SelectCall *call = NEW(l.arena, SelectCall);
         *call = (SelectCall){.to = {to, address_index(&l, &y, false)},
                              .of = {of, address_index(&l, &x, false)},
-                             .to_step = y.coef[own],
-                             .of_step = x.coef[own],
+                             .to_step = to_step,
+                             .of_step = of_step,
                              .over = new_loop(&l, own),
-                             .count = root->attr.index};
+                             .count = among ? (int)in->type.dim[axis].fixed : root->attr.index};
         StmtList *inside = NEW(l.arena, StmtList);
-        add_stmt(&l, inside, (Stmt){.op = top ? STMT_TOP : STMT_ARGMAX, .call.select = call});
-        close_rows(&l, STMT_ROWS, top ? l.loops - 1 : l.loops, inside);
+        const StmtOp op = chosen ? STMT_CHOSEN : among ? STMT_AMONG : along ? STMT_TOP : STMT_ARGMAX;
+        add_stmt(&l, inside, (Stmt){.op = op, .call.select = call});
+        close_rows(&l, STMT_ROWS, along ? l.loops - 1 : l.loops, inside);
         add_function(p, code, l.function);
         return NULL;
 }

@@ -7,8 +7,8 @@
 #include "lower_private.h"
 
 typedef struct {
-        Address q, k, v, out;
-        Buffer *q_buffer, *k_buffer, *v_buffer;
+        Address q, k, v, out, chosen;
+        Buffer *q_buffer, *k_buffer, *v_buffer, *chosen_buffer;
         /* loops; head: of KV heads; share: queries of one KV head, or -1 */
         int row, head, share, width, depth, keys;
         int outer[MAX_LOOPS], nouter; /* outer loops, outermost first */
@@ -231,6 +231,86 @@ static Node *attention_walks(Lower *l, Kernel *k, AttentionWalks *w)
         }
 }
 
+/* --- chosen keys --------------------------------------------------------------------------------------------- */
+
+/* Maximum number of visited nodes. */
+enum { MAX_MASK_NODES = 500 };
+
+/* The map of the mask `among` from the kernel's loops, where the scores n have map m. */
+static bool find_mask(Lower *l, const Node *n, const Map *m, const Node *among, Map *found)
+{
+        Refine refine;
+        if (n == among) {
+                *found = *m;
+                return true;
+        }
+        if (++l->looked > MAX_MASK_NODES || n->op == OP_MATMUL)
+                return false;
+        if (n->op == OP_VIEW) {
+                Map in;
+                return map_view(&l->domain, m, n->attr.view, n->in[0]->type.rank, &in, &refine) == MAP_OK &&
+                       find_mask(l, n->in[0], &in, among, found);
+        }
+        for (int i = 0; op_info[n->op].family == POINT && i < n->nin; i++) {
+                const Map in = map_broadcast(m, &n->in[i]->type);
+                if (find_mask(l, n->in[i], &in, among, found))
+                        return true;
+        }
+        return false;
+}
+
+/* Finds the list of each row; false: not possible.  Heads that don't share one are no group of queries. */
+static bool find_list(Lower *l, AttentionWalks *w, const Map *at)
+{
+        Node *among = l->kernel->attention.chosen;
+        Map mask, list;
+        l->looked = 0;
+        if (!find_mask(l, l->kernel->attention.score, at, among, &mask))
+                return false;
+        l->looked = 0;
+        const int last = mask.rank - 1;
+        for (int i = 0; i < l->domain.n; i++)
+                if (mask.axis[last].coef[i] != (i == w->keys))
+                        return false;
+        list = mask;
+        list.axis[last] = (AxisIndex){0};
+        if (!dim_is(mask.axis[last].offset, 0) || !is_stored_in_rows(&w->k) ||
+            address_through(l->plan, &l->domain, &list, among->in[0], NULL, &w->chosen, &w->chosen_buffer,
+                            &l->refine) != MAP_OK ||
+            !reads_straight(w->chosen_buffer, &w->chosen) || w->chosen.tiled || w->chosen.dense)
+                return false;
+        if (w->share >= 0 && w->chosen.coef[w->share] != 0) {
+                w->outer[w->nouter++] = w->head;
+                w->head = w->share;
+                w->share = -1;
+        }
+        return true;
+}
+
+static bool knows_loop(const Index *x, int loop)
+{
+        if (!x)
+                return false;
+        bool knows = (x->op == INDEX_LOOP && x->number == loop) || knows_loop(x->a, loop) ||
+                     knows_loop(x->b, loop);
+        for (int i = 0; i < x->nterm && !knows; i++)
+                knows = knows_loop(x->term[i].of, loop);
+        return knows;
+}
+
+/* Whether the function's value depends on the index of the key, other than through its argument. */
+static bool depends_on_key(const StmtList *list, int keys)
+{
+        for (int i = 0; i < list->n; i++) {
+                const Stmt *s = &list->stmt[i];
+                if (s->op == STMT_COUNT || s->op == STMT_LOAD || s->op == STMT_GATHER ||
+                    s->op == STMT_PLACE || knows_loop(s->at, keys) ||
+                    (s->inside && depends_on_key(s->inside, keys)))
+                        return true;
+        }
+        return false;
+}
+
 /* --- the functions -------------------------------------------------------------------------------------------- */
 
 /* The runtime's kernel counts the heads of all outer loops. */
@@ -301,17 +381,6 @@ static const Function *live_function(const Lower *l, const AttentionWalks *w, co
         return g.function;
 }
 
-static bool knows_loop(const Index *x, int loop)
-{
-        if (!x)
-                return false;
-        bool knows = (x->op == INDEX_LOOP && x->number == loop) || knows_loop(x->a, loop) ||
-                     knows_loop(x->b, loop);
-        for (int i = 0; i < x->nterm && !knows; i++)
-                knows = knows_loop(x->term[i].of, loop);
-        return knows;
-}
-
 /* The bounds of the row's keys, and the expression without the masks that they imply.  Mixed heads share
  * one row, and have no bounds if a masked key has a weight. */
 static Bounds bounds_of(Lower *l, const Kernel *k, const AttentionWalks *w, const Map *at, Node **bare)
@@ -344,8 +413,9 @@ static AttentionCall *attention_call(const Lower *l, const AttentionWalks *w)
         int64_t share = w->share >= 0 ? l->domain.loop[w->share].size.fixed : 1;
         int64_t groups = w->head >= 0 ? l->domain.loop[w->head].size.fixed : 1;
         bool all_share = !l->kernel->attention.mixes && w->share < 0 && w->head >= 0 &&
-                         stride_along(&w->k, w->head) == 0 && stride_along(&w->v, w->head) == 0;
-        Address q = w->q, o = w->out, k = w->k, v = w->v;
+                         stride_along(&w->k, w->head) == 0 && stride_along(&w->v, w->head) == 0 &&
+                         (!w->chosen_buffer || stride_along(&w->chosen, w->head) == 0);
+        Address q = w->q, o = w->out, k = w->k, v = w->v, chosen = w->chosen;
         const bool in_rows = is_stored_in_rows(&k);
         c->first_key = first_held(w->k_buffer);
         c->first_value = first_held(w->v_buffer);
@@ -355,6 +425,15 @@ static AttentionCall *attention_call(const Lower *l, const AttentionWalks *w)
         if (w->row >= 0 && begins_at_first(l, w->row)) {
                 q.offset = dim_add(q.offset, dim_scale(dim_named(NAMED_FIRST), stride_along(&q, w->row)));
                 o.offset = dim_add(o.offset, dim_scale(dim_named(NAMED_FIRST), stride_along(&o, w->row)));
+                chosen.offset = dim_add(chosen.offset,
+                                        dim_scale(dim_named(NAMED_FIRST), stride_along(&chosen, w->row)));
+        }
+        if (w->chosen_buffer) {
+                const Node *list = l->kernel->attention.chosen->in[0];
+                c->chosen = attention_operand(l, w, w->chosen_buffer, &chosen);
+                c->chosen_row = stride_along(&chosen, w->row);
+                c->chosen_head = stride_along(&chosen, w->head);
+                c->count = list->type.dim[list->type.rank - 1].fixed;
         }
         c->q = attention_operand(l, w, w->q_buffer, &q);
         c->k = attention_operand(l, w, w->k_buffer, &k);
@@ -388,7 +467,7 @@ static AttentionCall *attention_call(const Lower *l, const AttentionWalks *w)
 Node *lower_attention(Plan *p, Kernel *k, Code *code)
 {
         Lower l = lower_new(p, k, WHOLE_KERNEL, k->name);
-        AttentionWalks w;
+        AttentionWalks w = {.head = -1};
         l.lane = -1;
         Node *stuck = attention_walks(&l, k, &w);
         if (stuck)
@@ -398,10 +477,12 @@ Node *lower_attention(Plan *p, Kernel *k, Code *code)
         for (int a = 0; a < t->rank - 1; a++)
                 at.axis[a] = product.axis[a];
         at.axis[t->rank - 1].coef[w.keys] = 1;
+        if (k->attention.chosen && !find_list(&l, &w, &at))
+                return k->stores.of[0].node;
         Node *bare;
         const Bounds bounds = bounds_of(&l, k, &w, &at, &bare);
-        Buffer *named[] = {w.q_buffer, w.k_buffer, w.v_buffer, k->stores.of[0].to};
-        for (int i = 0; i < 4; i++)
+        Buffer *named[] = {w.q_buffer, w.k_buffer, w.v_buffer, k->stores.of[0].to, w.chosen_buffer};
+        for (int i = 0; i < (w.chosen_buffer ? 5 : 4); i++)
                 names_buffer(&l, named[i]);
         AttentionCall *call = attention_call(&l, &w);
         call->score = score_function(&l, &w, "score", k->attention.core, bare, &at);
@@ -410,6 +491,7 @@ Node *lower_attention(Plan *p, Kernel *k, Code *code)
                         score_function(&l, &w, "weigh", k->attention.softmax, k->attention.weights, &at);
         if (!call->score || (k->attention.mixes && !call->weigh))
                 return l.stuck ? l.stuck : k->stores.of[0].node;
+        call->by_column = depends_on_key(&call->score->body, w.keys);
         call->all_weigh = k->attention.all_weigh;
         call->sink = k->attention.sink ? sink_function(&l, &w, k->attention.sink, &at) : NULL;
         if (k->attention.sink && !call->sink)

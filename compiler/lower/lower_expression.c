@@ -397,6 +397,8 @@ int lower_value(Lower *l, Node *n, const Map *m)
         for (int i = 0; i < 2; i++)
                 if (n == l->given[i])
                         return l->of_heads ? given_of_head(l, n, m) : given_value(l, n, m, i);
+        if (n->op == OP_AMONG && n == l->kernel->attention.chosen) /* attention passes no other keys */
+                return lower_value_of(l, n, m, false, (Stmt){.op = STMT_NUMBER, .value = 1});
         Buffer *b = l->plan->of_node.value[n->id];
         if (l->kernel->from_copy)
                 b = l->kernel->from_copy;

@@ -3,7 +3,7 @@
  * Simplification (simplify.c with algebra.c, fold.c, common.c, prune.c), recurrences (recur.c), the causal
  * proof (causal.c on facts*.c and affine*.c), the state form (incremental.c, forms.c), and rewrites before
  * kernels are made (phases.c, accumulate.c, masked_weights.c, separate_scores.c, separate_taps.c, separate_heads.c,
- * separate_operands.c, mixture.c).  A pass returns a new graph or the same one. */
+ * separate_operands.c, chosen_keys.c, mixture.c).  A pass returns a new graph or the same one. */
 #ifndef PASSES_H
 #define PASSES_H
 #include "graph/graph.h"
@@ -114,6 +114,9 @@ bool accumulate(Graph *g);
 
 /* masked_weights.c: turns weights that a mask makes 0 into scores that it makes -inf. */
 bool masked_weights(Graph *g);
+
+/* chosen_keys.c: gives attention the list of the keys that `top` chooses. */
+bool chosen_keys(Graph *g);
 
 /* separate_scores.c: gives attention its own copy of scores that have other users. */
 bool separate_scores(Graph *g);

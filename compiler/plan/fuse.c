@@ -129,7 +129,9 @@ static void mark_operands(Fuse *f)
                 if (f->uses->pinned[n->id])
                         f->needs_buffer[n->id] = true;
                 switch (n->op) {
+                case OP_AMONG: f->needs_buffer[base_of(n->in[0])->id] = true; break;
                 case OP_TOP:
+                case OP_CHOSEN:
                 case OP_ARGMAX:
                 case OP_PAD:
                 case OP_JOIN:
@@ -263,7 +265,8 @@ static Kernel *sole_user(const Fuse *f, const Node *n, Kernel *found, bool *seve
 static bool can_inline(const Fuse *f, const Node *n, const Kernel *k, bool viewed)
 {
         const Type *domain = &k->stores.of[0].node->type;
-        if (f->needs_buffer[n->id] || n->op == OP_TOP || n->op == OP_ARGMAX)
+        if (f->needs_buffer[n->id] || n->op == OP_TOP || n->op == OP_CHOSEN || n->op == OP_AMONG ||
+            n->op == OP_ARGMAX)
                 return false;
         if (k->op == K_ACTIVATION_MATMUL || k->op == K_SELECT || k->op == K_SCAN)
                 return false;
@@ -281,6 +284,21 @@ static bool can_inline(const Fuse *f, const Node *n, const Kernel *k, bool viewe
         return op_info[n->op].family == POINT || n->op == OP_GATHER;
 }
 
+/* Whether only attention that has the keys as a list reads this mask. */
+static bool is_list_only(const Fuse *f, const Node *n, const Node *among)
+{
+        if (f->needs_buffer[n->id] || f->uses->pinned[n->id])
+                return false;
+        for (int i = 0; i < f->uses->nuser[n->id]; i++) {
+                const Node *user = f->uses->user[n->id][i];
+                const Kernel *k = f->owner[user->id];
+                const bool reads = k && k->op == K_ATTENTION && k->attention.chosen == among;
+                if (!reads && (user->op != OP_VIEW || user->body != n->body || !is_list_only(f, user, among)))
+                        return false;
+        }
+        return true;
+}
+
 static bool needs_kernel(const Fuse *f, const Node *n)
 {
         if (f->owner[n->id] || f->table[n->id] || f->is_dead[n->id])
@@ -288,7 +306,9 @@ static bool needs_kernel(const Fuse *f, const Node *n)
         switch (op_info[n->op].family) {
         case POINT:
         case REDUCE: return true;
-        case CONTRACT: return n->op == OP_SOFTMAX;
+        case CONTRACT:
+                return n->op == OP_SOFTMAX || n->op == OP_CHOSEN ||
+                       (n->op == OP_AMONG && !is_list_only(f, n, n));
         case MOVE:
                 return n->op == OP_GATHER ||
                        (n->op == OP_VIEW && f->needs_buffer[n->id] && f->plan->of_node.copy[n->id]);
@@ -318,7 +338,8 @@ static void fuse_groups(Fuse *f)
                 }
                 if (!k && !several && !f->needs_buffer[n->id])
                         continue; /* nobody uses it */
-                bool select = n->op == OP_TOP || n->op == OP_ARGMAX;
+                bool select =
+                        n->op == OP_TOP || n->op == OP_CHOSEN || n->op == OP_AMONG || n->op == OP_ARGMAX;
                 f->owner[n->id] = fuse_kernel(f, select ? K_SELECT : K_LOOP, n);
                 f->needs_buffer[n->id] = true;
         }

@@ -12,6 +12,8 @@
  * Expects operands [.., T, d] with any leading axes.  --explain prints the reason if fusion fails. */
 #include "plan_private.h"
 
+#include <inttypes.h>
+
 static const char *match(const Fuse *f, const Node *product, Scores *s)
 {
         const char *why = why_no_attention(f->arena, f->plan->graph, f->uses, product, f->too_deep, s);
@@ -25,6 +27,11 @@ bool is_part_of_scores(const Fuse *f, const Node *product, const Node *n)
         return n == product || n == product->in[0] || scores_hold(&s, n);
 }
 
+static int64_t list_length(const Node *among)
+{
+        return among->in[0]->type.dim[among->type.rank - 1].fixed;
+}
+
 static void attention_explain(const Fuse *f, const Kernel *k, const Scores *s)
 {
         const int nodes = s->n - 1 - k->attention.plain;
@@ -36,6 +43,14 @@ static void attention_explain(const Fuse *f, const Kernel *k, const Scores *s)
                 plan_explain(f->plan, "%s: one attention kernel%s, %d node%s in its score expression",
                              k->name, k->attention.plain ? " without a softmax" : "", nodes,
                              nodes == 1 ? "" : "s");
+        if (k->attention.chosen)
+                plan_explain(f->plan, "%s: reads only the %" PRId64 " keys and values that `top` chooses",
+                             k->name, list_length(k->attention.chosen));
+        const Node *top = k->attention.score ? find_choice(k->attention.score, OP_TOP) : NULL;
+        if (top && !k->attention.chosen)
+                plan_explain(f->plan, "%s: `top` is only a mask, all keys are read: %s", k->name,
+                             f->plan->off[PASS_chosen] ? "--no-chosen"
+                                                       : why_not_chosen(f->plan->graph, s, top));
 }
 
 void fuse_attention(Fuse *f, Node *product)
@@ -66,6 +81,8 @@ void fuse_attention(Fuse *f, Node *product)
         k->attention.all_weigh = s.all_weigh;
         k->attention.dead_nan = !plain && weights->attr.index == DEAD_ROWS_NAN;
         k->attention.sink = !plain && weights->nin > 1 ? weights->in[1] : NULL;
+        k->attention.chosen =
+                k->attention.score && !s.mixes ? find_choice(k->attention.score, OP_AMONG) : NULL;
         for (int i = 0; i < s.n; i++)
                 f->owner[s.node[i]->id] = k;
         f->owner[weights->id] = f->owner[product->id] = k;

@@ -163,6 +163,10 @@ static void see_select(Seen *s, const Stmt *stmt, const CodeLoop *lanes)
         const SelectCall *c = stmt->call.select;
         bool fixed = dim_is_fixed(c->over->size);
         int64_t most = c->over->size.fixed - 1, one = stmt->op == STMT_ARGMAX ? 0 : most;
+        if (stmt->op == STMT_CHOSEN)
+                one = c->count - 1;
+        if (stmt->op == STMT_AMONG)
+                most = c->count - 1;
         heads_see(s, c->to.buffer, c->to.at, fixed ? head_step(s, c->to.at, 1) : 0, one * c->to_step, lanes,
                   false);
         heads_see(s, c->of.buffer, c->of.at, fixed ? head_step(s, c->of.at, 1) : 0, most * c->of_step, lanes,
@@ -176,7 +180,8 @@ static void see_list(Seen *s, const StmtList *list, const CodeLoop *lanes)
                 if (stmt->op == STMT_LOAD || stmt->op == STMT_ELEMENT || stmt->op == STMT_STORE)
                         heads_see(s, stmt->buffer, stmt->at, head_step(s, stmt->at, 1), 0, lanes,
                                   stmt->lanes == ALL_LANES);
-                else if (stmt->op == STMT_TOP || stmt->op == STMT_ARGMAX || stmt->op == STMT_CODES)
+                else if (stmt->op == STMT_TOP || stmt->op == STMT_CHOSEN || stmt->op == STMT_AMONG ||
+                         stmt->op == STMT_ARGMAX || stmt->op == STMT_CODES)
                         see_select(s, stmt, lanes);
                 else if (stmt->buffer && whole_buffer(stmt->buffer) == s->buffer)
                         s->modulus = -1;
@@ -232,6 +237,8 @@ static bool heads_see_attention(Seen *s, const AttentionCall *c)
         s->heads = c->heads;
         heads_see(s, c->q.buffer, c->q.at, c->q_head, c->head_dim - 1, NULL, false);
         heads_see(s, c->out.buffer, c->out.at, c->out_head, c->v_dim - 1, NULL, false);
+        if (c->chosen.buffer && whole_buffer(c->chosen.buffer) == s->buffer)
+                s->modulus = -1;
         s->heads = c->kv_heads;
         int64_t keys = c->k_key ? c->k_key : c->k_tile, lanes = c->k_key ? 1 : LANES;
         see_kept(s, &c->k, c->k_head, keys, c->head_dim * lanes - 1);

@@ -50,6 +50,16 @@ static bool is_weight_of(const Kernel *k, const Node *product)
 
 static void cost_node(Costing *c, Node *n, int64_t looked_at, bool stored);
 
+/* Of all elements of the keys or values: those that the rows of a call choose. */
+static int64_t chosen_elements(const Costing *c, int64_t all)
+{
+        const Type *t = &c->kernel->attention.score->type, *list = &c->kernel->attention.chosen->in[0]->type;
+        const int64_t keys = dim_value(t->dim[t->rank - 1], c->size),
+                      rows = dim_value(t->dim[t->rank - 2], c->size);
+        const int64_t read = rows * list->dim[list->rank - 1].fixed;
+        return keys > read ? all / keys * read : all;
+}
+
 static void cost_inputs(Costing *c, Node *n, int64_t looked_at)
 {
         const int64_t own = type_count(&n->type, c->size);
@@ -57,6 +67,8 @@ static void cost_inputs(Costing *c, Node *n, int64_t looked_at)
         for (int i = n->op == OP_APPEND; i < inputs; i++) { /* the past rows of a state are not copied */
                 int64_t all = type_count(&n->in[i]->type, c->size);
                 bool some = n->op == OP_VIEW || (n->op == OP_GATHER && i == 0);
+                if (i == 1 && c->kernel->attention.chosen && n->op == OP_MATMUL)
+                        all = chosen_elements(c, all);
                 cost_node(c, n->in[i], some ? min_int64(all, min_int64(own, looked_at)) : all, true);
         }
 }
@@ -132,7 +144,7 @@ static void share_in(Costing *c, int64_t units, const char *unit)
 /* ATTENTION_UNITS of the runtime; of mixed heads, tiles of rows. */
 static void attention_units(Costing *c, const Function *f, const AttentionCall *a)
 {
-        const int64_t tile = a->k_key ? 16 : max_int64(c->plan->target->rows, 1);
+        const int64_t tile = a->k_key && !a->chosen.buffer ? 16 : max_int64(c->plan->target->rows, 1);
         const int64_t rows = a->row < 0 ? 1 : loop_count(c, &f->loop[a->row]);
         const int64_t around = turns_around(c, f, a->around, a->naround);
         const int64_t keys = dim_value(a->keys, c->size);
@@ -140,6 +152,9 @@ static void attention_units(Costing *c, const Function *f, const AttentionCall *
                 c->cost.blocks = max_int64((keys + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK, 1);
         if (a->weigh)
                 share_in(c, around * ((rows + tile - 1) / tile), "tiles of rows");
+        else if (a->chosen.buffer)
+                share_in(c, around * CHOSEN_UNITS(a->heads, a->kv_heads, rows, tile),
+                         "rows by tiles of heads");
         else
                 share_in(c, around * a->kv_heads * ((rows * (a->heads / a->kv_heads) + tile - 1) / tile),
                          rows == 1 ? "heads of keys" : "tiles of rows by heads of keys");

@@ -120,6 +120,18 @@ static bool is_values(const Fuse *f, const Node *base)
         return false;
 }
 
+/* Whether some attention reads single ones of these keys.  Then they are stored in rows. */
+static bool is_chosen_from(const Fuse *f, const Node *base)
+{
+        for (int i = 0; i < f->nkernel; i++) {
+                Node *keys = NULL;
+                if (f->kernel[i]->op == K_ATTENTION && f->kernel[i]->attention.chosen &&
+                    key_axis(f->plan, f->kernel[i]->attention.k, &keys) >= 0 && lie_together(keys, base))
+                        return true;
+        }
+        return false;
+}
+
 /* Whether k must store n in rows, not in tiles along the axis.  A product with a weight computes its columns
  * in lanes, and stores the columns of a row contiguously. */
 bool writes_rows(const Kernel *k, const Node *n, int axis)
@@ -141,7 +153,7 @@ static int *find_tiled_keys(const Fuse *f)
                         continue;
                 int axis = key_axis(f->plan, f->kernel[i]->attention.k, &base);
                 if (axis >= 0 && is_for_attention(f, base, true) && !is_values(f, base) &&
-                    !writes_rows(f->owner[base->id], base, axis))
+                    !is_chosen_from(f, base) && !writes_rows(f->owner[base->id], base, axis))
                         tiled[base->id] = axis;
         }
         return tiled;

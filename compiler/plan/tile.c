@@ -185,6 +185,13 @@ static void tile_attention(Plan *p, Kernel *k)
         k->scratch.thread = ATTENTION_SCRATCH(head_dim, v_dim, in_rows);
         /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result): of constants */
         k->scratch.all = blocks_kept(p, k) * ATTENTION_PART(v_dim);
+        const AttentionCall *call = f->body.stmt[0].call.attention;
+        if (call->chosen.buffer) {
+                const int64_t queries = min_int64(call->heads / call->kv_heads, CHOSEN_TILES * MAX_TILE_ROWS);
+                /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result): of constants */
+                k->scratch.thread = CHOSEN_SCRATCH(head_dim, v_dim, MAX_TILE_ROWS, queries + MAX_TILE_ROWS);
+                k->scratch.all = 0;
+        }
         if (k->attention.mixes)
                 tile_mixed(p, k, rows, round_up(v_dim, LANES));
         else if (k->scratch.all)

@@ -321,6 +321,13 @@ static Attention describe_attention(CodeFrame *f, const AttentionCall *c, int64_
                            .ctx = context,
                            .sink = c->sink ? sink : NULL,
                            .dead = f->kernel->attention.dead_nan ? NAN : 0,
+                           .key_list = c->chosen.buffer ? own_place(f, c->chosen, c->chosen_row,
+                                                                    c->chosen_head, own.first)
+                                                        : NULL,
+                           .list_row = c->chosen_row,
+                           .list_head = c->chosen_head,
+                           .list_count = c->count,
+                           .by_column = c->by_column,
                            .no_softmax = f->kernel->attention.plain};
 }
 
@@ -333,15 +340,20 @@ static void run_share(const CodeFrame *f, const AttentionCall *c, const Attentio
                 ((MixedKernel *)f->own->run.attention_mixed)(a, score, weigh, live, rows, s, c->all_weigh,
                                                              scratch_of(f), m->team, f->thread, m->threads);
         else
-                ((AttentionKernel *)f->own->run.attention)(a, score, live, rows, s, scratch_of(f));
+                ((AttentionKernel *)(c->chosen.buffer ? f->own->run.attention_chosen
+                                                      : f->own->run.attention))(a, score, live, rows, s,
+                                                                                scratch_of(f));
 }
 
 static void run_units(CodeFrame *f, const AttentionCall *c, const CallbackContext *context, int64_t rows)
 {
-        int threads = f->m->threads, tile = c->k_key ? LANES : f->own->plan->target->rows;
+        int threads = f->m->threads,
+            tile = c->k_key && !c->chosen.buffer ? LANES : f->own->plan->target->rows;
         int64_t times = times_of(f, c->around, c->naround);
         int64_t units = c->weigh ? (rows + tile - 1) / tile
-                                 : c->kv_heads * ((rows * (c->heads / c->kv_heads) + tile - 1) / tile);
+                        : c->chosen.buffer
+                                ? CHOSEN_UNITS(c->heads, c->kv_heads, rows, tile)
+                                : c->kv_heads * ((rows * (c->heads / c->kv_heads) + tile - 1) / tile);
         int64_t all = times * units, end = share_start(all, f->thread + 1, threads), next;
         for (int64_t unit = share_start(all, f->thread, threads); unit < end; unit = next) {
                 int64_t around = unit / units, begin = around * units;
@@ -370,6 +382,14 @@ void run_attention(CodeFrame *f, const AttentionCall *c)
                 return;
         float *parts = f->kernel->scratch.all ? m->scratch + m->threads * scratch_size(f->own->plan) : NULL;
         AttentionShare s;
+        if (c->chosen.buffer) {
+                const int64_t units = CHOSEN_UNITS(a.heads, a.kv_heads, rows, f->own->plan->target->rows);
+                s = (AttentionShare){.begin = share_start(units, f->thread, m->threads),
+                                     .end = share_start(units, f->thread + 1, m->threads),
+                                     .count = 1};
+                run_share(f, c, &a, &s, rows);
+                return;
+        }
         KernelFunction *shares = c->weigh ? f->own->run.mixed_share : f->own->run.attention_share;
         ((ShareKernel *)shares)(&s, &a, live, rows, parts, f->thread, m->threads);
         run_share(f, c, &a, &s, rows);

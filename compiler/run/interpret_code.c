@@ -358,9 +358,12 @@ static void run_select(const CodeFrame *f, const Stmt *s)
                 return;
         }
         int64_t n = frame_size(f, c->over->size);
-        if (s->op == STMT_TOP) {
-                ((TopOf *)f->own->run.top)(frame_place(f, c->to), c->to_step, frame_place(f, c->of),
-                                           c->of_step, n, c->count);
+        if (s->op != STMT_ARGMAX) {
+                KernelFunction *run = s->op == STMT_TOP      ? f->own->run.top
+                                      : s->op == STMT_CHOSEN ? f->own->run.chosen
+                                                             : f->own->run.among;
+                ((TopOf *)run)(frame_place(f, c->to), c->to_step, frame_place(f, c->of), c->of_step, n,
+                               c->count);
                 return;
         }
         int64_t at = ((ArgmaxOf *)f->own->run.argmax)(frame_place(f, c->of), c->of_step, n);
@@ -477,6 +480,8 @@ static void run_stmt(CodeFrame *f, const Stmt *s)
         case STMT_ATTENTION: run_attention(f, s->call.attention); break;
         case STMT_SCAN: run_scan(f, s->call.scan); break;
         case STMT_TOP:
+        case STMT_CHOSEN:
+        case STMT_AMONG:
         case STMT_ARGMAX:
         case STMT_CODES: run_select(f, s); break;
         case STMT_MOVE: run_move(f, s->call.move); break;

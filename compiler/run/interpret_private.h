@@ -13,8 +13,8 @@ typedef struct {
                 *gather[STORAGE_COUNT][2], *store[STORAGE_COUNT], *store_n[STORAGE_COUNT],
                 *store_strided[STORAGE_COUNT];
         KernelFunction *soft, *part, *multiply_add, *matmul, *matmul_active, *contract, *attention,
-                *attention_share, *attention_join, *mixed_share, *attention_mixed, *scan, *top, *argmax,
-                *codes, *keep_codes, *blocks, *block_load;
+                *attention_share, *attention_join, *mixed_share, *attention_mixed, *scan, *top, *chosen,
+                *among, *attention_chosen, *argmax, *codes, *keep_codes, *blocks, *block_load;
 } Functions;
 
 typedef union {

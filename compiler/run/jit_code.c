@@ -71,6 +71,9 @@ static void find_functions(Functions *run, const Target *t)
         run->attention_mixed = kernel_find(t, "attention_mixed");
         run->scan = kernel_find(t, "scan");
         run->top = kernel_find(t, "top_of");
+        run->chosen = kernel_find(t, "chosen_of");
+        run->among = kernel_find(t, "among_of");
+        run->attention_chosen = kernel_find(t, "attention_chosen");
         run->argmax = kernel_find(t, "argmax_of");
 }
 

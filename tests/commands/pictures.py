@@ -179,10 +179,8 @@ def roofline_faults(model):
     products, total = cost_of(model)
     if model in ("tale", "gpt2") and (int(totals[-1][2]) != products or int(totals[-1][1]) != total):
         faults.append(f"a step has {totals[-1][2]} FLOPs in products and {totals[-1][1]} in all, not {products} and {total} as show cost says")
-    if model == "vit" and int(totals[-1][2]) != products:  # what two kernels compute each for itself counts twice here
+    if model in ("vit", "mixtral") and int(totals[-1][2]) != products:  # what two kernels compute each for itself counts twice here
         faults.append(f"a call has {totals[-1][2]} FLOPs in products, not {products} as show cost says")
-    if model == "mixtral" and not products / 8 < int(totals[-1][2]) < products / 2:  # 2 of 8 experts
-        faults.append(f"a step has {totals[-1][2]} FLOPs in products, of {products} with all experts")
     if model in ("tale", "gpt2"):  # a step reads the weights of products once, and little else
         weights = int(re.search(r"products read (\d+) bytes", show(model, "plan"))[1])
         read = sum(int(m[1]) * int(m[2]) for m in re.finditer(r"^  matmul .* (\d+) +\d+ +(\d+) +\S+$", "\n".join(calls[-1]), re.M))

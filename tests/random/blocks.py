@@ -6,7 +6,17 @@ from core import MOST_ELEMENTS, SIZES, Value
 class Blocks:
     # ---- attention, in several spellings ----
 
-    def mask(self, s):
+    def chosen(self, s, most):
+        """Keys by rank: integers of which many are equal, so that f32 and f64 choose the same ones.  most: keys there are."""
+        r = self.r
+        rank = f"real(({r.pick([1, 2, 3, 5])} * col({s}) + {r.pick([1, 2])} * row({s})" + self.maybe(30, f" + head({s})") + f") % {r.pick([2, 5, 7, 11])})"
+        if self.causal or r.chance(50):
+            return f"causal(where(top(causal({rank}), {1 + r.below(min(most, 8))}), {s}, -inf))"
+        return f"where({self.maybe(20, 'not ')}top({rank}, {1 + r.below(min(most, 8))}), {s}, -inf)"
+
+    def mask(self, s, most=1):
+        if self.r.chance(20):
+            return self.chosen(s, most)
         r, later = self.r, not self.causal
         masks = [f"where(col({s}) <= row({s}), {s}, -inf)", f"{s} + where(col({s}) > row({s}), -inf, 0)",
                  f"where(not (col({s}) > row({s})), {s}, -inf)", f"sliding({s}, window: {1 + r.below(20)})", f"causal({s})",
@@ -74,7 +84,7 @@ class Blocks:
         if r.chance(30):
             self.line(f"{s} = {r.pick([f'softcap({s}, cap: 5)', f'{s} - 0.1 * abs(row({s}) - col({s}))', f'{s} * 0.5 + head({s}) / 8'])}")
         sink = f", sink: {self.weight([heads, 1, 1])}" if r.chance(15) else ""
-        masked = self.mask(s) if memory is x else r.pick([s, f"where((row({s}) + col({s})) % 3 != 0, {s}, -inf)"])
+        masked = self.mask(s, self.size(x.shape[0])) if memory is x else r.pick([s, f"where((row({s}) + col({s})) % 3 != 0, {s}, -inf)"])
         weights = f"softmax({masked}{sink})"
         if r.chance(20):
             weights = self.softmax_by_hand(masked, masked == s or masked.startswith(("causal(", "sliding(")))

@@ -33,6 +33,7 @@ FORMS = {
     "mask: prefix": r"< 3 or col\(",
     "mask: periodic": r"% 5 == 0, \w+, -inf",
     "mask: padding": r"visible\(",
+    "mask: chosen keys": r"where\(top\(.*-inf",
     "mask: of a grid": r"neighbourhood\(",
     "mask: in turn": r"mask \[",
     "mask: hides what overflows": r"^# hidden$",

@@ -1,0 +1,102 @@
+/* The choice of attention's keys: a mask by `top`, outside of which all scores are -inf.
+ *
+ *      top(i, k)                         k keys of each row
+ *        |   other masks                 conditions that must be true, too
+ *        and
+ *        |
+ *      where(.., s, -inf) ── softmax     only chosen keys have weights
+ *
+ * Walks from the scores through ops that preserve -inf, as the bounds of keys do (lower/live_keys.c). */
+#include "graph.h"
+
+#include <math.h>
+
+/* Maximum number of nodes that a search visits. */
+enum { LONGEST_CHOICE = 500 };
+
+typedef struct {
+        Op op; /* TOP or AMONG */
+        int left;
+} ChoiceSearch;
+
+static bool is_masked_score(const Node *n)
+{
+        return n->op == OP_CONST && n->attr.literal->count == 1 && n->attr.literal->iterations == 1 &&
+               n->attr.literal->value[0] == -INFINITY;
+}
+
+/* Whether the view's last axis is all of its input's last axis. */
+static bool keeps_last_axis(const Node *view)
+{
+        const View *v = view->attr.view;
+        const Type *in = &view->in[0]->type;
+        const Atom *a = v->natom ? &v->atom[v->natom - 1] : NULL;
+        const int last = in->rank - 1;
+        if (!a || last < 0 || a->axis != last || a->stride != 1 || a->out != view->type.rank - 1 ||
+            !dim_equal(a->size, in->dim[last]) || !dim_equal(a->size, view->type.dim[a->out]) ||
+            !dim_is(v->offset[last], 0))
+                return false;
+        for (int i = 0; i < v->natom - 1; i++)
+                if (v->atom[i].axis == last)
+                        return false;
+        return true;
+}
+
+/* A choice that must be true (`want`), or false, where c is. */
+static Node *choice_in(ChoiceSearch *s, Node *c, bool want)
+{
+        if (--s->left < 0)
+                return NULL;
+        if (c->op == s->op)
+                return want ? c : NULL;
+        switch ((int)c->op) {
+        case OP_NOT: return choice_in(s, c->in[0], !want);
+        case OP_VIEW: return keeps_last_axis(c) ? choice_in(s, c->in[0], want) : NULL;
+        case OP_AND:
+        case OP_OR: {
+                if ((c->op == OP_AND) != want)
+                        return NULL;
+                Node *first = choice_in(s, c->in[0], want);
+                return first ? first : choice_in(s, c->in[1], want);
+        }
+        default: return NULL;
+        }
+}
+
+static Node *choice_under(ChoiceSearch *s, Node *n)
+{
+        Node *choice = NULL;
+        if (--s->left < 0)
+                return NULL;
+        if (n->op == OP_WHERE && (is_masked_score(n->in[2]) || is_masked_score(n->in[1]))) {
+                const bool other = is_masked_score(n->in[2]);
+                choice = choice_in(s, n->in[0], other);
+                return choice ? choice : choice_under(s, n->in[other ? 1 : 2]);
+        }
+        for (int i = 0; n->op == OP_ADD && i < 2 && !choice; i++)
+                choice = choice_under(s, n->in[i]);
+        return choice;
+}
+
+Node *find_choice(Node *scores, Op op)
+{
+        ChoiceSearch s = {op, LONGEST_CHOICE};
+        Node *n = choice_under(&s, scores);
+        const Type *t = &scores->type;
+        return n && n->type.rank > 0 && t->rank > 1 &&
+                               dim_equal(n->type.dim[n->type.rank - 1], t->dim[t->rank - 1])
+                       ? n
+                       : NULL;
+}
+
+const char *why_not_chosen(const Graph *g, const Scores *s, const Node *top)
+{
+        const int64_t keys = dim_bound(g, top->type.dim[top->type.rank - 1]);
+        if (s->mixes)
+                return "heads are mixed, so that a masked key may have a weight";
+        if (keys <= top->attr.index)
+                return "there are never more keys";
+        if (keys > INT64_C(1) << 24)
+                return "floats can't count so many keys";
+        return NULL;
+}
