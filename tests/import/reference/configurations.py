@@ -229,6 +229,10 @@ CONFIGURATIONS = {
     "gpt_bigcode": {"": {"num_key_value_heads": 1}},
     "gpt_neo": {"": {"attention_types": [[["global", "local"], 2]], "attention_layers": ["global", "local"] * 2, "num_layers": 4}},
     "jamba": {"": {"num_hidden_layers": 4, "attn_layer_period": 3, "attn_layer_offset": 1, "expert_layer_period": 2, "expert_layer_offset": 1}},
+    "jais2": {
+        "": {"rope_parameters": {"rope_theta": 50.0}},
+        "other": flipped(hidden_act="gelu", num_key_value_heads=4, head_dim=8, rope_parameters=YARN),
+    },
     "nemotron": {"": {"num_key_value_heads": 2, "head_dim": 8}},
     "qwen3_5_text": {"": {"head_dim": 16}},
     "qwen3_next": {"": {"head_dim": 16}},
