@@ -48,6 +48,13 @@ CONFIGURATIONS = {
         "other": flipped(attention_bias=False, rope_interleave=True, tie_word_embeddings=False, norm_topk_prob=True, n_group=1, topk_group=1, n_routed_experts=5,
                          n_shared_experts=2, mlp_layer_types=["sparse", "sparse"], num_hidden_layers=2, head_dim=4, rope_parameters=YARN | {"mscale": 0.7, "mscale_all_dim": 0.7}),
     },
+    "bert-generation": {
+        "": {"is_decoder": True},
+        "other": causal("BertGenerationDecoder"),
+        "two_sided": {"is_decoder": False},
+        "vectors": {"class": "BertGenerationEncoder"},
+        "vectors_other": causal("BertGenerationEncoder"),
+    },
     "camembert": {"": {}, "other": causal("CamembertForCausalLM")},
     "data2vec-text": {"": {}, "other": causal("Data2VecTextForCausalLM")},
     "electra": {"": {"embedding_size": 20}, "other": causal("ElectraForCausalLM", embedding_size=32)},

@@ -133,7 +133,8 @@ def inputs_of(module):
     if module.config.is_encoder_decoder and not kind.endswith("EncoderModel"):
         return {"words": ids, "tokens": common.tokens(shrink.TEXT + 4, c.vocab_size)}, {"words": "input_ids", "tokens": "decoder_input_ids"}
     of_decoder = c.model_type in classes("causal") and c.model_type not in classes("masked")
-    if module.can_generate() and not kind.endswith("WithLMHeadModel") or getattr(c, "is_decoder", False) or of_decoder:
+    two_sided = kind.startswith("BertGeneration") and not c.is_decoder
+    if not two_sided and (module.can_generate() and not kind.endswith("WithLMHeadModel") or getattr(c, "is_decoder", False) or of_decoder):
         return {"tokens": ids}, {"tokens": "input_ids"}
     given = {"tokens": ids, "keep": (torch.arange(shrink.TEXT) < shrink.TEXT - 3).long()}
     if "attention_mask" not in inspect.signature(module.forward).parameters:
