@@ -42,6 +42,7 @@ GEMMA_EYE = {"model_type": "siglip_vision_model", "hidden_size": 16, "intermedia
 CONFIGURATIONS = {
     "albert": DEFAULT,
     "arcee": DEFAULT,
+    "biogpt": DEFAULT,
     "bitnet": {"": {"rope_parameters": {"rope_theta": 50.0}}, "other": flipped()},
     "axk1": {
         "": {"n_group": 4, "topk_group": 2, "n_routed_experts": 8, "num_hidden_layers": 3, "head_dim": 4},
@@ -417,6 +418,7 @@ INVISIBLE = {
         "scale_embedding", "num_mel_bins", "max_source_positions", "use_weighted_layer_sum", "classifier_proj_size",
         "apply_spec_augment", "mask_time_prob", "mask_time_length", "mask_time_min_masks", "mask_feature_prob", "mask_feature_length", "mask_feature_min_masks",
         "median_filter_width")} | {"max_target_positions": "it only limits the context", "suppress_tokens": "of generation", "begin_suppress_tokens": "of generation"},
+    "biogpt": {"layer_norm_eps": "the class never reads it"},
     "big_bird": {"block_size": "of longer texts", "num_random_blocks": "of longer texts"},
     "deberta": {"pooler_hidden_act": "of classifiers", "pooler_hidden_size": "of classifiers", "pos_att_type": "its order"},
     "deberta-v2": {"pooler_hidden_act": "of classifiers", "pooler_hidden_size": "of classifiers", "pos_att_type": "its order"},
