@@ -257,6 +257,10 @@ CONFIGURATIONS = {
         "gguf": {"attention_bias": False, "layer_rope_theta": [0, 50.0, 50.0, 50.0, 0], "rope_parameters": {"rope_theta": 50.0}, "shared_intermediate_size": 20},
     },
     "granitemoeshared": {"": {"shared_intermediate_size": 20}, "other": flipped(attention_bias=False)},
+    "hyperclovax": {
+        "": {"rope_parameters": {"rope_theta": 50.0}, "embedding_multiplier": 10.0, "logits_scaling": 0.125, "attention_multiplier": 0.2},
+        "other": flipped(residual_multiplier=0.75, rope_parameters=YARN),
+    },
     "hunyuan_v1_dense": {
         "": {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 50.0, "factor": 1.0, "alpha": 7.0}},
         "other": flipped(),
