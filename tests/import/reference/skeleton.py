@@ -38,7 +38,6 @@ def entries(body):
     out, depth, inline = {}, 0, "checkpoint {" in body
     for line in body.splitlines():
         found = re.search(r"(?:optional |drop )?\"([^\"]+)\"", line)
-        if found and ("=" in line or "optional" in line or "drop" in line):
         if found and any(word in line for word in ("=", "optional", "drop")):
             text = line.strip()
             out[found[1]] = f"if .. {{ {text} }}" if depth > inline and not text.startswith("if ") else text
