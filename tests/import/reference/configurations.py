@@ -60,6 +60,13 @@ CONFIGURATIONS = {
     "data2vec-text": {"": {}, "other": causal("Data2VecTextForCausalLM")},
     "electra": {"": {"embedding_size": 20}, "other": causal("ElectraForCausalLM", embedding_size=32)},
     "ernie": {"": {"use_task_id": True}, "other": causal("ErnieForCausalLM", use_task_id=False)},
+    "megatron-bert": {
+        "": {}, "other": causal("MegatronBertForCausalLM"),
+        "pretraining": {"class": "MegatronBertForPreTraining", "type_vocab_size": 2},
+        "next": {"class": "MegatronBertForNextSentencePrediction"},
+        "choices": {"class": "MegatronBertForMultipleChoice"},
+        "vectors": flipped(**{"class": "MegatronBertModel"}, type_vocab_size=1),
+    },
     "mpnet": {"": {"relative_attention_num_buckets": 32}, "vectors": flipped(**{"class": "MPNetModel"}, relative_attention_num_buckets=32)},
     "rembert": {"": {"input_embedding_size": 20, "output_embedding_size": 28}, "other": causal("RemBertForCausalLM", input_embedding_size=32, output_embedding_size=12)},
     "roberta-prelayernorm": {"": {}, "other": causal("RobertaPreLayerNormForCausalLM")},

@@ -39,6 +39,7 @@ def entries(body):
     for line in body.splitlines():
         found = re.search(r"(?:optional |drop )?\"([^\"]+)\"", line)
         if found and any(word in line for word in ("=", "optional", "drop")):
+        if found and ("=" in line or "optional" in line or "drop" in line):
             text = line.strip()
             out[found[1]] = f"if .. {{ {text} }}" if depth > inline and not text.startswith("if ") else text
         plain = re.sub(r'"[^"]*"', "", line)

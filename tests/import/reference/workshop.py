@@ -151,6 +151,12 @@ def outputs_of(module, found):
     kind = type(module).__name__
     if kind.endswith("QuestionAnswering"):
         return {"ends": torch.stack([found.start_logits[0], found.end_logits[0]], dim=-1)}
+    if kind.endswith("MultipleChoice"):
+        return {"scores": found.logits[0]}
+    if kind.endswith("NextSentencePrediction"):
+        return {"is_next": found.logits[0]}
+    if "seq_relationship_logits" in found:
+        return {"is_next": found.seq_relationship_logits[0], "logits": found.prediction_logits[0]}
     if "logits" in found or "prediction_logits" in found:
         name = "scores" if kind.endswith("SequenceClassification") else "token_scores" if kind.endswith("TokenClassification") else "logits"
         return {name: (found["logits"] if "logits" in found else found["prediction_logits"])[0]}
