@@ -227,5 +227,5 @@ def fields(said):
     for name, value in said.items():
         if isinstance(value, dict):
             yield from ((f"{name}.{inner}", old, [said | {name: change} for change in changed]) for inner, old, changed in fields(value))
-        elif name not in ("rope_type", "type", "max_position_embeddings"):
+        elif isinstance(name, str) and name not in ("rope_type", "type", "max_position_embeddings"):       # not a number, as in tables of sizes
             yield name, value, [said | {name: other} for other in other_values(name, value)]
