@@ -43,6 +43,15 @@ CONFIGURATIONS = {
     "albert": DEFAULT,
     "arcee": DEFAULT,
     "biogpt": DEFAULT,
+    "aria": {"": {"class": "AriaForConditionalGeneration", "image_token_index": 36, "projector_patch_to_query_dict": {4: 2}, "vision_config": {
+        "model_type": "idefics3_vision", "hidden_size": 16, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 28, "patch_size": 14},
+        "text_config": {
+            "model_type": "aria_text", "vocab_size": 37, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 4,
+            "num_key_value_heads": 2, "max_position_embeddings": 40, "rms_norm_eps": 1e-3, "moe_num_experts": 5, "rope_parameters": {"rope_type": "default", "rope_theta": 50.0}}}},
+    "aria_text": {
+        "": {"rope_parameters": {"rope_theta": 50.0}},
+        "other": flipped(hidden_act="gelu", moe_num_shared_experts=1, moe_topk=3, num_key_value_heads=4, rope_parameters=YARN),
+    },
     "bitnet": {"": {"rope_parameters": {"rope_theta": 50.0}}, "other": flipped()},
     "axk1": {
         "": {"n_group": 4, "topk_group": 2, "n_routed_experts": 8, "num_hidden_layers": 3, "head_dim": 4},
@@ -420,6 +429,7 @@ OF_ENCODER = {key: "of the encoder" for key in ("encoder_layers", "encoder_atten
 # for each type, and for all, options that are not visible in the output, and the reason
 INVISIBLE = {
     **{kind: OF_ENCODER for kind in ("bart", "marian", "mbart", "pegasus", "plbart")},
+    "aria": {"vision_feature_layer": "of pictures", "max_value_projector_patch_to_query_dict": "of pictures"},
     "bigbird_pegasus": OF_ENCODER | {key: "of the encoder" for key in ("attention_type", "block_size", "num_random_blocks")} | {
         "tie_word_embeddings": "the class has a head of its own in both cases"},
     "blenderbot-small": OF_ENCODER | {"scale_embedding": "of the encoder"},
