@@ -175,13 +175,21 @@ static bool key_fits(Import *m, const Ast *key, const ConfigField *f)
         return false;
 }
 
+/* The value, which keeps where it was read. */
+static ConfigValue value_from(const ConfigField *f)
+{
+        ConfigValue v = f->value;
+        v.from = f;
+        return v;
+}
+
 static ConfigValue key_value(Import *m, ImportEntry *entry)
 {
         const Ast *key = entry->ast;
         ConfigField *f = key_in_file(m, key->name);
         if (f) {
                 f->seen = true;
-                return key_fits(m, key, f) ? f->value : (ConfigValue){0};
+                return key_fits(m, key, f) ? value_from(f) : (ConfigValue){0};
         }
         if (key->kid[2]) {
                 entry->defaulted = true;
@@ -323,7 +331,7 @@ static ConfigValue seen_field(ConfigObject *object, ConfigField *f)
         if (!f)
                 return (ConfigValue){0};
         f->seen = true;
-        return f->value;
+        return value_from(f);
 }
 
 /* The field "5", "05", .. of an object. */
@@ -394,12 +402,17 @@ static void config_require(Import *m, Locals *local, const Ast *require)
         if (config_truth(m, local, require->kid[0]) || m->failed)
                 return;
         const char *text = require->kid[2] ? require->kid[2]->name : "a requirement does not hold";
-        for (int i = 0; i < local->n; i++)
-                if (local->value[i].kind == CONFIG_NUMBER || local->value[i].kind == CONFIG_TEXT ||
-                    local->value[i].kind == CONFIG_BOOL)
-                        text = arena_printf(m->arena, "%s; %s is %s", text, local->name[i],
-                                            config_shown(m->arena, local->value[i]));
-        Span where = {m->root->n ? m->root->field[0].span.source : NULL, 0, 1};
+        const ConfigField *first = NULL;
+        for (int i = 0; i < local->n; i++) {
+                const ConfigValue v = local->value[i];
+                if (v.kind != CONFIG_NUMBER && v.kind != CONFIG_TEXT && v.kind != CONFIG_BOOL)
+                        continue;
+                first = first ? first : v.from;
+                text = arena_printf(m->arena, "%s; %s is %s", text, v.from ? v.from->key : local->name[i],
+                                    config_shown(m->arena, v));
+        }
+        const Span start = {m->root->n ? m->root->field[0].span.source : NULL, 0, 1},
+                   where = first && first->span.source ? first->span : start;
         config_error(m, where, "%s", text);
         diag_note(m->diag, require->span, "required here");
 }

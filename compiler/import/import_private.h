@@ -28,6 +28,7 @@ typedef struct ConfigValue ConfigValue;
 typedef struct ConfigList ConfigList;
 typedef struct ConfigObject ConfigObject;
 typedef struct ConfigTerm ConfigTerm;
+typedef struct ConfigField ConfigField;
 
 /* A value; kind 0 is none. */
 struct ConfigValue {
@@ -41,6 +42,7 @@ struct ConfigValue {
                 const ConfigTerm *call; /* a call of the library, which is printed, not run */
                 const Ast *block;       /* a block of an item */
         };
+        const ConfigField *from; /* the field that it was read from; NULL: none, as if it was computed */
 };
 
 struct ConfigList {
@@ -49,12 +51,12 @@ struct ConfigList {
 };
 
 /* A key of a JSON object, and its position. */
-typedef struct {
+struct ConfigField {
         const char *key; /* interned */
         Span span;
         ConfigValue value;
         bool seen; /* a field that an item has read */
-} ConfigField;
+};
 
 struct ConfigObject {
         int n, capacity; /* capacity: if fields are added one by one */

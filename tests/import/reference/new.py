@@ -149,8 +149,15 @@ def try_one(lathe, kind, name, changes, folder, skeletons):
             done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=600)
             code, out, err = done.returncode, done.stdout, done.stderr
         good = good and code == 0
-        print(indented((out if words[0] != "verify" or code else "lathe verify: compiled code equals the interpreter") + (err if code else "")), end="")
+        print(indented((out if words[0] != "verify" or code else compiled_said(lathe, path)) + (err if code else "")), end="")
     return good
+
+
+def compiled_said(lathe, path):
+    """The error of compiled code against the recorded outputs."""
+    lines = lathe("verify", path, "--against", path / "expected.safetensors", "--target", "native", "--jit", "tcc")[1].splitlines()
+    at = next((i for i, line in enumerate(lines) if line.startswith("compiled")), len(lines))
+    return "\n".join(["lathe verify: compiled code equals the interpreter", *lines[at:at + 3]])
 
 
 # ---- options ----

@@ -39,7 +39,6 @@ def entries(body):
     for line in body.splitlines():
         found = re.search(r"(?:optional |drop )?\"([^\"]+)\"", line)
         if found and any(word in line for word in ("=", "optional", "drop")):
-        if found and ("=" in line or "optional" in line or "drop" in line):
             text = line.strip()
             out[found[1]] = f"if .. {{ {text} }}" if depth > inline and not text.startswith("if ") else text
         plain = re.sub(r'"[^"]*"', "", line)
@@ -57,9 +56,9 @@ def lines_of(name, checkpoints):
     return out
 
 
-def general(name):
-    """A name without its prefix, and with {i} for a layer and {e} for an expert."""
-    name = PREFIX.sub("", name)
+def general(name, own=""):
+    """A name without its prefix, also that of the class itself, and with {i} for a layer and {e} for an expert."""
+    name = PREFIX.sub("", name.removeprefix(f"{own}.") if own else name)
     for index in ("{i}", "{e}"):
         name = re.sub(r"(?<=\.)\d+(?=\.)", index, name, count=1)
     return name
@@ -151,12 +150,12 @@ def wrapped(before, words):
 
 # ---- the whole ----
 
-def checkpoint_text(kind, family, checkpoint, tensors, checkpoints):
+def checkpoint_text(kind, family, checkpoint, tensors, checkpoints, prefix):
     """Names that the checkpoint of the family lacks, with the lines that other checkpoints have for them; and names that the file lacks."""
     ours = lines_of(checkpoint, checkpoints)
     shapes = {}
     for name, entry in tensors.items():
-        shapes.setdefault(general(name), (name, entry["shape"]))
+        shapes.setdefault(general(name, prefix), (name, entry["shape"]))
     every = {}
     for other in checkpoints:
         for name, (line, where) in lines_of(other, checkpoints).items():
@@ -182,9 +181,9 @@ def required(line):
     return not line.startswith(("optional", "drop", "if "))
 
 
-def nearest(tensors, table, checkpoints, models, own):
+def nearest(tensors, table, checkpoints, models, own, prefix):
     """Items by the share of names of tensors that are the same, best first, without those of the architecture `own`."""
-    names = {general(name) for name in tensors}
+    names = {general(name, prefix) for name in tensors}
     rows = []
     for item, (_, _, where) in table.items():
         family, checkpoint = family_of(item, table, models)
@@ -202,7 +201,8 @@ def print_for(lathe, kind, module, path, trial):
     tensors, _ = workshop.seeded.header_of(path / "model.safetensors")
     tensors.pop("__metadata__", None)
     table, (checkpoints, models) = defaults.items(lathe.path), sections()
-    rows = nearest(tensors, table, checkpoints, models, type(module).__name__)
+    prefix = getattr(type(module), "base_model_prefix", "")
+    rows = nearest(tensors, table, checkpoints, models, type(module).__name__, prefix)
     print("  nearest items, by names of tensors:")
     tried = []
     for share, item, architecture, family, checkpoint in rows[:6]:
@@ -212,4 +212,4 @@ def print_for(lathe, kind, module, path, trial):
     _, _, parent, family, checkpoint = min(tried, key=lambda row: row[:2])
     print(f"  a config item to begin with (models/lib/huggingface.model), by {parent}:\n")
     print("\n".join(item_text(kind, type(module), parent, family, table)) + "\n")
-    print("\n".join(checkpoint_text(kind, family, checkpoint, tensors, checkpoints)) + "\n")
+    print("\n".join(checkpoint_text(kind, family, checkpoint, tensors, checkpoints, prefix)) + "\n")
