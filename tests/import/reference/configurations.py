@@ -171,6 +171,11 @@ CONFIGURATIONS = {
     "seed_oss": DEFAULT,
     "apertus": {"": {}, "other": flipped(hidden_act="gelu", num_key_value_heads=2)},
     "apertus1p5_text": {"": {"output_vocab_size": 31}, "other": flipped(num_key_value_heads=2)},
+    # 0.55 of a head of 8 is 4.4, of which the class takes the whole part
+    "gpt_neox_japanese": {
+        "": {"rope_parameters": {"rope_theta": 50.0, "partial_rotary_factor": 0.55}},
+        "other": flipped(rope_parameters=YARN, intermediate_multiple_size=3, hidden_act="gelu_new"),
+    },
     "persimmon": DEFAULT,
     "fuyu": {"": {"patch_size": 2, "image_token_id": 36, "text_config": {
         "model_type": "persimmon", "vocab_size": 37, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 4,
