@@ -92,6 +92,11 @@ CONFIGURATIONS = {
     },
     "bert": {"causal": causal("BertLMHeadModel"), "untied": {"tie_word_embeddings": False}},
     "roberta": {"causal": causal("RobertaForCausalLM"), "vectors": {"class": "RobertaModel"}},
+    "xlm-roberta": {
+        "causal": causal("XLMRobertaForCausalLM"),
+        "tied": causal("XLMRobertaForCausalLM", tie_word_embeddings=True, type_vocab_size=1, pad_token_id=3),
+        "words": {},
+    },
     # id 1 is padding, 9 the mask: both are in the text
     "esm": {
         "": {"vocab_size": 37, "pad_token_id": 1, "mask_token_id": 9, "token_dropout": True, "emb_layer_norm_before": True, "position_embedding_type": "absolute"},
