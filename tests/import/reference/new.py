@@ -12,6 +12,7 @@ NAME: only these configurations.  --no-options: without changes of options.
 --keep: copies the configuration, the recorded values and the description of the weights to tests/import/reference/kept."""
 
 import argparse
+import copy
 import json
 import os
 import pathlib
@@ -188,14 +189,14 @@ def try_options(lathe, kind, name, changes, folder, seen):
     arguments, _ = workshop.arguments_of(kind, changes)
     cls, good = workshop.class_of(kind, changes.get("class")), True
     make_config = workshop.CONFIG_MAPPING[kind]
-    base = make_config(**arguments)
-    before = workshop.write_one(cls, make_config(**arguments), folder / "option")[2]
+    base = make_config(**copy.deepcopy(arguments))
+    before = workshop.write_one(cls, make_config(**copy.deepcopy(arguments)), folder / "option")[2]
     print(f"== options of {name}")
     for option, value, tries in workshop.shrink.options(arguments, base.to_dict()):
         said, note = None, "no other value is known"
         for change in tries:
-            try:
-                off = difference(before, workshop.write_one(cls, make_config(**arguments | change), folder / "option")[2])
+            try:                                        # a copy, because some classes write into objects that they are given
+                off = difference(before, workshop.write_one(cls, make_config(**copy.deepcopy(arguments | change)), folder / "option")[2])
             except Exception as why:
                 note = f"transformers refuses: {str(why).strip().splitlines()[-1][:100] if str(why).strip() else type(why).__name__}"
                 continue
