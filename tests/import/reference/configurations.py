@@ -180,6 +180,12 @@ CONFIGURATIONS = {
     "gpt_neox_japanese": {
         "": {"rope_parameters": {"rope_theta": 50.0, "partial_rotary_factor": 0.55}},
         "other": flipped(rope_parameters=YARN, intermediate_multiple_size=3, hidden_act="gelu_new"),
+    # initializer_range divides the scales; with the default, 0.0177, those of random weights are so large that float32 has no digit right
+    "dory": {
+        "": {"num_hidden_layers": 6, "n_input_layers": 1, "n_output_layers": 1, "initializer_range": 0.8, "ngpt_alpha_init": 0.3,
+             "rope_parameters": {S: PLAIN | {"rope_theta": 50.0}, F: PLAIN | {"rope_theta": 40.0}}},
+        "other": flipped(num_hidden_layers=5, n_input_layers=2, n_output_layers=1, n_recurrent_loops=3, initializer_range=1.5, ngpt_alpha_init=0.5, hidden_act="gelu",
+                         layer_types=[F, S, S, F, S], rope_parameters={S: {"rope_type": "linear", "rope_theta": 50.0, "factor": 2.0}, F: YARN}),
     },
     "persimmon": DEFAULT,
     "fuyu": {"": {"patch_size": 2, "image_token_id": 36, "text_config": {
@@ -453,6 +459,8 @@ INVISIBLE = {
     "big_bird": {"block_size": "of longer texts", "num_random_blocks": "of longer texts"},
     "deberta": {"pooler_hidden_act": "of classifiers", "pooler_hidden_size": "of classifiers", "pos_att_type": "its order"},
     "deberta-v2": {"pooler_hidden_act": "of classifiers", "pooler_hidden_size": "of classifiers", "pos_att_type": "its order"},
+    "dory": {"layer_types": "it has mlp after each layer; the two configurations differ in it", "n_recurrent_layers": "what the two other numbers leave",
+             "recurrent_kv_cache_mode": "lathe refuses the other one"},
     "electra": {"summary_activation": "of choices", "summary_use_proj": "of choices"},
     "esmc": {"tie_word_embeddings": "the head is separate"},
     "fnet": {"tpu_short_seq_length": "of another way to the same numbers"},
