@@ -180,6 +180,7 @@ CONFIGURATIONS = {
     "gpt_neox_japanese": {
         "": {"rope_parameters": {"rope_theta": 50.0, "partial_rotary_factor": 0.55}},
         "other": flipped(rope_parameters=YARN, intermediate_multiple_size=3, hidden_act="gelu_new"),
+    },
     # initializer_range divides the scales; with the default, 0.0177, those of random weights are so large that float32 has no digit right
     "dory": {
         "": {"num_hidden_layers": 6, "n_input_layers": 1, "n_output_layers": 1, "initializer_range": 0.8, "ngpt_alpha_init": 0.3,
