@@ -65,6 +65,18 @@ CONFIGURATIONS = {
         "vectors": {"class": "BertGenerationEncoder"},
         "vectors_other": causal("BertGenerationEncoder"),
     },
+    # more heads in the indexer, because keys that no head wants have equal scores
+    "axk2": {
+        "": {"index_n_heads": 8, "n_group": None, "topk_group": None, "n_shared_experts": 2, "rope_parameters": {"rope_theta": 50.0}},
+        "other": flipped(index_n_heads=7, index_topk=3, qk_rope_head_dim=8, index_head_dim=12, n_group=4, topk_group=2, n_routed_experts=8, num_hidden_layers=4,
+                         mlp_layer_types=["sparse", "dense", "sparse", "sparse"], hidden_act="gelu",
+                         rope_parameters=YARN | {"mscale": 0.9, "mscale_all_dim": 0.7}),
+        # the indexer chooses all keys, and the whole of its heads is rotated
+        "linear": {"index_n_heads": 7, "index_topk": 64, "index_head_dim": 4, "qk_rope_head_dim": 4, "n_group": 4, "topk_group": 1, "n_routed_experts": 8, "num_hidden_layers": 2,
+                   "mlp_layer_types": ["sparse", "sparse"], "rope_parameters": {"rope_type": "linear", "rope_theta": 50.0, "factor": 4.0, "mscale_all_dim": 0.7}},
+        "llama3": flipped(tie_word_embeddings=False, index_n_heads=7, num_hidden_layers=2, n_group=None, topk_group=None, mlp_layer_types=["dense", "dense"],
+                          rope_parameters={"rope_type": "llama3", "rope_theta": 50.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 16}),
+    },
     "camembert": {"": {}, "other": causal("CamembertForCausalLM")},
     "data2vec-text": {"": {}, "other": causal("Data2VecTextForCausalLM")},
     "electra": {"": {"embedding_size": 20}, "other": causal("ElectraForCausalLM", embedding_size=32)},
@@ -474,6 +486,7 @@ INVISIBLE = {
     "modernbert-decoder": {"local_attention": "sliding_window, which the class saves beside it, has precedence"},
     "": {"max_position_embeddings": "it only limits the context", "pretraining_tp": "of training", "qk_head_dim": "the sum of two others"},
     "deepseek_v32": {"head_dim": "the class sets it to qk_rope_head_dim", "mlp_bias": "the class has none"},
+    "axk2": {"head_dim": "the class sets it to qk_rope_head_dim"},
     "glm_moe_dsa": {"head_dim": "the class sets it to qk_rope_head_dim", "mlp_bias": "the class has none"},
     "minicpm3": {"head_dim": "the class sets it to qk_rope_head_dim", "rope_parameters.long_factor": "of long texts"},
     "minimax": {"block_size": "it only cuts the sums"},
