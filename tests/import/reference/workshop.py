@@ -186,7 +186,8 @@ def run(module, taps=()):
         names["global"], given["global"] = "global_attention_mask", (torch.arange(shrink.TEXT) < 1).long()
     more = {"use_cache": False} if getattr(module.config, "use_cache", None) is not None else {}
     with torch.no_grad(), FirstOfEquals():
-        found = module(**{names[key]: value[None] for key, value in given.items()}, **more)
+        one = (None, None) if type(module).__name__.endswith("MultipleChoice") else (None,)       # a batch of one, of one choice
+        found = module(**{names[key]: value[one] for key, value in given.items()}, **more)
     given.pop("global", None)
     return given, outputs_of(module, found), values
 
