@@ -79,6 +79,7 @@
 
 #define HAS_TOKENIZER 1
 #define HAS_SPANS 1 /* some loop finds tokens in their text */
+#define HAS_UNMASK 1 /* some loop unmasks */
 #define HAS_GRAMMAR 1
 #define HAS_TALK 1 /* the loop defines conversations */
 #define HAS_BEAMS 1
@@ -101,3 +102,6 @@
 #define HAS_TAGS 1 /* it joins tokens with the same label */
 #define HAS_CLASS 1
 #define HAS_INPUTS 1
+
+/* The loop of the command line unmasks. */
+#define HAS_UNMASKS 1

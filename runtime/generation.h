@@ -117,6 +117,13 @@ static inline int64_t loop_steps(const LoopTokens *l, int64_t steps)
         return steps == INT64_MAX && l->most > 0 ? l->most : steps;
 }
 
+#if HAS_UNMASK
+/* The weights of the tokens that the limits leave: sum, that of the chosen token, the two largest; and the sum of weight times its logarithm. */
+typedef struct {
+        double sum, chosen, first, second, moment;
+} SampledFrom;
+#endif
+
 /* Parameters and scratch of sampling; see sampler.h. */
 typedef struct {
         float temperature; /* 0: always the most likely token */
@@ -127,6 +134,9 @@ typedef struct {
         uint64_t state;    /* of the random number generator; initially the seed, any value */
         int32_t *order;    /* scratch [vocab] */
         float *weight;     /* scratch [vocab] */
+#if HAS_UNMASK
+        SampledFrom *from; /* filled at temperatures above 0, without a limit by typical_p; NULL: not wanted */
+#endif
 } Sampler;
 
 /* Penalties on tokens that occur in the text, applied to logits before sampling.  All 0: none. */
@@ -194,6 +204,9 @@ typedef struct {
 typedef struct {
         int64_t prompt, made;      /* the prompt's tokens that the model had not processed; new tokens */
         int64_t drafted, accepted; /* draft tokens; those of them that the model chose */
+#if HAS_UNMASK
+        int64_t calls;             /* of the model, for unmasking */
+#endif
         int ended;                 /* by a stop token, show() or rule() */
 #if HAS_COMMAND
         double first_seconds, rest_seconds; /* time for the prompt and the first token; for the others */

@@ -1,5 +1,5 @@
 /*
- * The command line of an emitted model that generates.
+ * The command line of an emitted model that generates, or whose loop unmasks.
  */
 typedef struct {
         const char *prompt;
@@ -17,6 +17,9 @@ typedef struct {
 #endif
 #if HAS_BEAMS
         $model_beams beams;
+#endif
+#if HAS_UNMASKS
+        UnmaskForm form;
 #endif
         const char *suppress; /* a list of tokens, or NULL */
 #if HAS_GRAMMAR
@@ -48,7 +51,15 @@ static void usage(FILE *to, const char *program)
                 "  --system TEXT the system message\n"
                 "  --raw         no conversation: continue the prompt as it is\n"
 #endif
+#if HAS_UNMASKS
+                "  -n N          at most N new tokens (default: " UNMASK_LENGTH "; 0 if the prompt has masks)\n"
+                "  --block-length N   complete blocks of N tokens, one after the other\n"
+                "  --steps N     steps for each block, or part of a block\n"
+                "  --threshold P each step takes all predictions that are surer than P, and at least one\n"
+                "  --guidance G  add G times the difference that the prompt makes to the logits\n"
+#else
                 "  -n N          at most N new tokens (default: to the end of the context)\n"
+#endif
 #if HAS_SAMPLING || HAS_TALK
                 "  --temp T      temperature; 0 always takes the likeliest token "
                 "(default: " DEFAULT_TEMPERATURE ")\n"
@@ -58,12 +69,14 @@ static void usage(FILE *to, const char *program)
                 "  --top-k K     choose among the K likeliest tokens, and those as likely as the last\n"
                 "  --top-p P     choose among the likeliest tokens that together have probability P\n"
                 "  --min-p P     choose among tokens at least P times as likely as the likeliest\n"
+#if !HAS_UNMASKS
                 "  --typical P   choose among the tokens whose surprise is nearest to the expected one, up "
                 "to probability P\n"
                 "  --repetition-penalty R   divide positive logits of tokens that are in the text by R, and "
                 "multiply negative ones\n"
                 "  --presence-penalty A     subtract A from the logit of each token that was generated\n"
                 "  --frequency-penalty B    subtract B for each time that the token was generated\n"
+#endif
                 "  --suppress TOKENS   never choose these tokens: numbers, or texts in double quotes, "
                 "separated by commas\n"
                 "  --seed S      seed of the random numbers (default 1): the same seed gives the same text "
@@ -85,7 +98,9 @@ static void usage(FILE *to, const char *program)
                 "  -w FILE       the weights (default " WEIGHTS_FILE ")\n"
 #endif
                 "  --hash        print a hash of all logits to standard error\n"
+#if !HAS_UNMASKS
                 "  --chunk N     process the prompt in chunks of N; the output does not depend on it\n"
+#endif
                 "  -v            print speed to standard error\n"
                 "example: %s %s -n 100 --temp 0.8 --seed 7\n",
                 program, prompt_help, program, prompt_example);
@@ -114,8 +129,10 @@ static int sampler_option(char **argv, int i, Sampler *to)
                 to->top_p = (float)option_number(argv, i, 0, 1);
         else if (!strcmp(a, "--min-p"))
                 to->min_p = (float)option_number(argv, i, 0, 1);
+#if !HAS_UNMASKS
         else if (!strcmp(a, "--typical"))
                 to->typical_p = (float)option_number(argv, i, 0, 1);
+#endif
         else if (!strcmp(a, "--seed"))
                 to->state = option_seed(argv, i);
         else
@@ -123,6 +140,10 @@ static int sampler_option(char **argv, int i, Sampler *to)
         return 1;
 }
 
+#if HAS_UNMASKS
+static int unmask_option(char **argv, int i, UnmaskForm *to);
+
+#else
 /* Likewise of the penalties, which also apply at temperature 0. */
 static int penalty_option(char **argv, int i, Penalties *to)
 {
@@ -137,6 +158,8 @@ static int penalty_option(char **argv, int i, Penalties *to)
                 return 0;
         return 1;
 }
+
+#endif
 
 /* Number of beams; 0: no beam search. */
 static int wanted_beams(const Options *o)
@@ -198,8 +221,15 @@ static void check_options(const Options *o, const char *program, const char *sam
         if (!o->prompt)
                 refuse_usage(program, "expected a prompt", "");
 #endif
+#if HAS_UNMASKS
+        if (sampling && o->sampler.temperature == 0 && strcmp(sampling, "--seed"))
+                refuse_usage(program, sampling, " has no effect without --temp");
+        if (o->form.threshold > 0 && !UNMASK_THRESHOLDS)
+                refuse_usage(program, "--threshold", " is for predictions that are sure by their probability");
+#else
         if (sampling && o->sampler.temperature == 0)
                 refuse_usage(program, sampling, " has no effect without --temp");
+#endif
 #if HAS_TALK
         if (o->raw && o->system)
                 refuse_usage(program, "--system", " has no effect with --raw");
@@ -224,8 +254,10 @@ static int generation_option(char **argv, int *i, Options *o)
         else if (!strcmp(a, "--draft"))
                 o->drafts = (int)option_number(argv, (*i)++, 0, DRAFTS);
 #endif
+#if !HAS_UNMASKS
         else if (!strcmp(a, "--chunk"))
                 o->chunk = (int64_t)option_number(argv, (*i)++, 1, 1e9);
+#endif
         else if (!strcmp(a, "--suppress"))
                 o->suppress = option_word(argv, (*i)++);
         else if (!strcmp(a, "--temp"))
@@ -284,6 +316,9 @@ static Options options(char **argv)
 #else
                 .sampler = {.top_p = 1, .typical_p = 1, .state = 1},
 #endif
+#if HAS_UNMASKS
+                .form = unmask_loop,
+#endif
                 .steps = INT64_MAX,
                 .chunk = INT64_MAX
         };
@@ -293,8 +328,13 @@ static Options options(char **argv)
                         continue;
                 if (sampler_option(argv, i, &o.sampler))
                         sampling = argv[i++];
+#if HAS_UNMASKS
+                else if (unmask_option(argv, i, &o.form))
+                        i++;
+#else
                 else if (penalty_option(argv, i, &o.penalties))
                         i++;
+#endif
                 else if (*a == '-' && a[1])
                         refuse_usage(argv[0], "unknown option ", a);
 #if HAS_SOUND_FED
@@ -334,6 +374,7 @@ typedef struct {
 /* Set by Ctrl-C in a conversation on a terminal; an answer is being generated. */
 static volatile int is_interrupted, is_answering;
 
+#if !HAS_UNMASKS
 /* Of generation_run(); ends the generation after Ctrl-C. */
 static int session_take(void *m, const int32_t *tokens, int64_t n, float *logits)
 {
@@ -341,12 +382,31 @@ static int session_take(void *m, const int32_t *tokens, int64_t n, float *logits
 }
 
 #endif
+#endif
 static int session_show(void *of, int32_t token)
 {
         show_token(((Session *)of)->m, token);
         return fflush(stdout) || ferror(stdout) ? -1 : 0; /* main() reports it */
 }
 
+/* Ends a text: its line, and reports. */
+static void session_text_end(const Options *o, const Generated *made)
+{
+        show_end();
+#if !HAS_TALK
+        if (made->made > 0 && !ferror(stdout) && isatty(STDOUT_FILENO))
+#else
+        if (!ferror(stdout) && (!o->raw || (made->made > 0 && isatty(STDOUT_FILENO))))
+#endif
+                putchar('\n');
+        if (o->common.hashes)
+                terminal_print(stderr, "hash %016llx\n", (unsigned long long)made->hash);
+}
+
+#if HAS_UNMASKS
+static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *made);
+
+#else
 /* Prints the continuation of tokens [n]; the model may have taken some of them already. */
 static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *made)
 {
@@ -391,15 +451,7 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
 #endif
         generation_lay(&g, s->room);
         int error = generation_run(&g, tokens, n, $model_position(s->m), made);
-        show_end();
-#if !HAS_TALK
-        if (made->made > 0 && !ferror(stdout) && isatty(STDOUT_FILENO))
-#else
-        if (!ferror(stdout) && (!o->raw || (made->made > 0 && isatty(STDOUT_FILENO))))
-#endif
-                putchar('\n');
-        if (o->common.hashes)
-                terminal_print(stderr, "hash %016llx\n", (unsigned long long)made->hash);
+        session_text_end(o, made);
         if (o->verbose && made->made > 1)
                 terminal_print(stderr,
                                "%lld prompt tokens and the first new one in %.1f ms; then %.1f tokens/s\n",
@@ -410,6 +462,7 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
                                (long long)made->drafted, (long long)made->accepted);
         return generation_error(error);
 }
+#endif
 
 #if HAS_BEAMS
 /* Runs beam search and prints the best text. */
@@ -495,7 +548,11 @@ APART int command(char **argv)
         watch_weights();
         Session s = {.o = options(argv)};
         int error = 0, status;
+#if HAS_UNMASKS
+        s.room = malloc(1); /* session_text() has its own */
+#else
         s.room = malloc(generation_room(VOCAB, CONTEXT, s.o.drafts));
+#endif
         if (s.room)
                 s.m = open_model(&s.o.common, &error);
         if (s.m)

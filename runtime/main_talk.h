@@ -9,6 +9,19 @@
 #include <sys/select.h>
 #endif
 
+#if HAS_UNMASKS
+/* Each answer begins with the whole conversation. */
+static void session_rewind(void *of, int64_t n)
+{
+        (void)of, (void)n;
+}
+
+static int64_t session_position(void *of)
+{
+        (void)of;
+        return 0;
+}
+#else
 static void session_rewind(void *of, int64_t n)
 {
         $model *m = ((Session *)of)->m;
@@ -20,6 +33,7 @@ static int64_t session_position(void *of)
 {
         return $model_position(((Session *)of)->m);
 }
+#endif
 
 /* --- on a terminal ------------------------------------------------------------------------------------------------------------ */
 
@@ -128,12 +142,17 @@ enum { TERMINAL_CHUNK = 64 }; /* Ctrl-C is tested after this number of tokens of
 /* After Ctrl-C the rest is processed with the next turn. */
 static int session_take_turns(void *of, const int32_t *ids, int64_t n)
 {
+#if HAS_UNMASKS
+        (void)of, (void)ids, (void)n;
+        return 0;
+#else
         int error = 0;
         is_answering = 1;
         for (int64_t i = 0; i < n && !error && !is_interrupted; i += TERMINAL_CHUNK)
                 error = generator_take(((Session *)of)->m, ids + i, n - i < TERMINAL_CHUNK ? n - i : TERMINAL_CHUNK, NULL);
         is_answering = 0;
         return error;
+#endif
 }
 
 static int session_takes_system(void *of)
@@ -154,7 +173,12 @@ static int session_on_terminal(Session *s, Conversation c)
 static int converse(Session *s)
 {
         const Options *o = &s->o;
-        const Conversation c = {&talk, CONTEXT, s, session_position, session_rewind, session_text};
+#if HAS_UNMASKS
+        const int64_t answer = o->steps < INT64_MAX ? o->steps : o->form.length, context = answer < CONTEXT ? CONTEXT - answer : CONTEXT;
+#else
+        const int64_t context = CONTEXT;
+#endif
+        const Conversation c = {&talk, context, s, session_position, session_rewind, session_text};
         talk.form = &talk_form;
         talk.tables = &s->m->tokens;
         talk.system = o->system;

@@ -77,7 +77,12 @@ int $model_generate($model *m, const int32_t *tokens, int64_t n, const $model_ge
 #else
         const $model_generation h = how ? *how : ($model_generation){0};
 #endif
-        Sampler sampler = {h.temperature, h.top_k, h.top_p > 0 ? h.top_p : 1, h.min_p, h.typical_p > 0 ? h.typical_p : 1, h.seed, NULL, NULL};
+        Sampler sampler = {.temperature = h.temperature,
+                           .top_k = h.top_k,
+                           .top_p = h.top_p > 0 ? h.top_p : 1,
+                           .min_p = h.min_p,
+                           .typical_p = h.typical_p > 0 ? h.typical_p : 1,
+                           .state = h.seed};
         Generated all = {0};
         if (made)
                 *made = 0;

@@ -212,6 +212,23 @@ static inline int sampler_pick(const float *w, const int32_t *order, int n, doub
         return order ? order[0] : 0;
 }
 
+#if HAS_UNMASK
+/* The weights of order [left], or of the tokens 0 to left - 1 if order is null; z: their logarithms */
+static inline SampledFrom sampler_from(const float *w, const float *z, const int32_t *order, int left, int token)
+{
+        SampledFrom f = {sampler_sum(w, order, left), (double)w[token], 0, 0, 0};
+        for (int i = 0; i < left; i++) {
+                const int32_t at = order ? order[i] : i;
+                const double x = (double)w[at], least = x < f.first ? x : f.first;
+                f.second = least > f.second ? least : f.second;
+                f.first = x > f.first ? x : f.first;
+                if (x > 0)
+                        f.moment += x * (double)z[at];
+        }
+        return f;
+}
+#endif
+
 /* Samples a token from logits [n], which are overwritten; advances the random generator unless temperature is 0. */
 static inline int sample(Sampler *s, float *logits, int n)
 {
@@ -223,5 +240,12 @@ static inline int sample(Sampler *s, float *logits, int n)
                 return sampler_argmax(logits, n);
         const int32_t *order;
         int left = sampler_left(s, logits, n, max, &order);
+#if HAS_UNMASK
+        const int token = sampler_pick(s->weight, order, left, draw);
+        if (s->from)
+                *s->from = sampler_from(s->weight, logits, order, left, token);
+        return token;
+#else
         return sampler_pick(s->weight, order, left, draw);
+#endif
 }

@@ -227,6 +227,8 @@ static const char *why_no_page(const Graph *g, const EmittedLoops *loops, const 
                        "program";
         if (id == LOOP_rank)
                 return "ranks passages, which pages don't support yet; `lathe run` prints scores";
+        if (id == LOOP_unmask)
+                return "unmasks texts, which pages don't support yet; `lathe build --main` makes a program";
         if (id == LOOP_answer)
                 return "answers questions, which pages don't support yet; `lathe build --main` makes a "
                        "program";

@@ -4,7 +4,7 @@
 
 #include "commands_private.h"
 
-/* Functions for loops other than generate, by number. */
+/* Functions for loops other than generate and unmask, by number. */
 static int (*const loop_function[LOOPS])(LoopRun *r) = {
         [LOOP_classify] = run_classify,     [LOOP_answer] = run_answer,   [LOOP_embed] = run_embed,
         [LOOP_rank] = run_ranking,          [LOOP_denoise] = run_denoise, [LOOP_fill] = run_fill,
@@ -55,8 +55,9 @@ static int run_chosen(Model *m, const CommandOptions *o, const PackedWeights *be
         const char *command = arena_printf(&m->arena, "run %s", loop_info[id].name);
         if (!options_fit(o, command))
                 return WRONG_USAGE;
-        if (id == LOOP_generate)
-                return run_generate(m, o, begun, only_chat ? RUN_CHAT : RUN_TEXT, NULL);
+        if (id == LOOP_generate || id == LOOP_unmask)
+                return run_generate(m, o, begun, only_chat ? RUN_CHAT : RUN_TEXT, NULL,
+                                    id == LOOP_unmask ? loop : NULL);
         if (!only_chat)
                 return run_model_loop(m, o, begun, loop, id);
         fprintf(stderr, "lathe chat: %s holds no conversations: its loop is %s; `lathe run` runs it\n",

@@ -220,6 +220,9 @@ const CommandPart part_table[] = {
         {"run fill", "loop fill: TEXT… as for embed, with masks.  Prints the likeliest tokens for each mask: "
                      "probability, "
                      "number, text."},
+        {"run unmask",
+         "loop unmask: PROMPT is the text to continue, as for generate; masks in it are filled, and then the "
+         "whole text is printed.  The masks of a block are filled in steps, the surest first."},
         {"run denoise",
          "loop denoise: makes a picture, or numbers, out of noise, or out of the latent that -I gives."},
         {"run transcribe",

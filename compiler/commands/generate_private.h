@@ -14,6 +14,8 @@ typedef struct {
         Tokenizer tokenizer;
         PackedWeights packed;
         RunMode mode;
+        bool unmasks; /* the loop is unmask */
+        UnmaskLoop unmask;
         Engine *engine;
         DraftModel draft;
         const WordList *sounds;        /* files to be fed, one after the other; NULL: none */
@@ -39,6 +41,12 @@ const char *generate_prompt_given(const CommandOptions *o);
 const char *generate_prompt_text(GenerateSession *s, int64_t *n);
 /* Generates from tokens and prints; returns an exit code. */
 int generate_show_text(GenerateSession *s, const int32_t *tokens, int64_t n, Generated *made);
+
+/* run_unmask.c: loop unmask with its options; an exit code, after a message if it is not 0 */
+int unmask_prepare(GenerateSession *s, const Loop *loop);
+bool unmask_seed_fits(const GenerateSession *s); /* false after a message */
+/* Without -n, a prompt with masks gets no further ones. */
+void unmask_settle_length(GenerateSession *s, const int32_t *tokens, int64_t n);
 
 /* run_thoughts.c: the answer's text on standard output, with its thoughts dimmed on a terminal, or without them */
 typedef struct {

@@ -78,14 +78,15 @@ static bool system_fits(GenerateSession *s)
 
 static int64_t chat_position(void *of)
 {
-        return engine_position(((GenerateSession *)of)->engine);
+        const GenerateSession *s = of;
+        return s->unmasks ? 0 : engine_position(s->engine);
 }
 
 static void chat_rewind(void *of, int64_t n)
 {
-        Engine *e = ((GenerateSession *)of)->engine;
-        if (engine_rewind(e, n))
-                engine_rewind(e, 0);
+        const GenerateSession *s = of;
+        if (!s->unmasks && engine_rewind(s->engine, n))
+                engine_rewind(s->engine, 0);
 }
 
 static bool chat_collect(void *to, const char *text, int64_t n)
@@ -174,7 +175,8 @@ static int take_turns(void *of, const int32_t *ids, int64_t n)
         const int64_t chunk = s->plan->chunk;
         const char *error = NULL;
         atomic_store(&is_answering, true);
-        for (int64_t i = 0; i < n && !error && !s->how.fed && !atomic_load(&interrupted); i += chunk)
+        for (int64_t i = 0; i < n && !error && !s->how.fed && !s->unmasks && !atomic_load(&interrupted);
+             i += chunk)
                 error = engine_tokens(s->engine, ids + i, n - i < chunk ? n - i : chunk, 0, NULL);
         atomic_store(&is_answering, false);
         return error ? generate_error(error) : 0;
@@ -202,6 +204,16 @@ static int converse_on_terminal(GenerateSession *s, const Conversation *c)
 
 /* --- a conversation ------------------------------------------------------------------------------------------------ */
 
+/* Maximum of tokens before an answer, which is unmasked at once, or else may have one token. */
+static int64_t chat_context(const GenerateSession *s)
+{
+        const Graph *g = s->m->graph;
+        if (!s->unmasks)
+                return g->named[g->time].bound;
+        const int64_t all = unmask_context(g, &s->unmask), answer = s->unmask.form.length;
+        return answer < all ? all - answer : all;
+}
+
 int chat_converse(GenerateSession *s)
 {
         const CommandOptions *o = s->o;
@@ -224,7 +236,7 @@ int chat_converse(GenerateSession *s)
                 s->answers = chat_answer_form(&s->m->arena, &s->writer);
         s->how.talk = &talk;
         const Conversation c = {.talk = &talk,
-                                .context = s->m->graph->named[s->m->graph->time].bound,
+                                .context = chat_context(s),
                                 .of = s,
                                 .position = chat_position,
                                 .rewind = chat_rewind,

@@ -73,7 +73,8 @@ static int64_t generate_text_tokens(const void *of, const char *text, int64_t n,
 static bool read_suppressed(GenerateSession *s)
 {
         const char *list = s->o->suppress;
-        const int64_t vocab = row_elements(s->plan, &s->m->graph->output[0].node->type),
+        const int64_t vocab = s->unmasks ? s->unmask.tokens->bound
+                                         : row_elements(s->plan, &s->m->graph->output[0].node->type),
                       n = list ? loop_read_tokens(list, vocab, generate_text_tokens, s, NULL) : 0;
         if (n < 0) {
                 fprintf(stderr,
@@ -231,7 +232,7 @@ static int generate_prepare(GenerateSession *s)
 {
         const CommandOptions *o = s->o;
         int code;
-        const char *why = why_not_generating(s->m->graph);
+        const char *why = s->unmasks ? NULL : why_not_generating(s->m->graph);
         if (why && !generates_when_fed(s->m->graph)) {
                 fprintf(stderr, "lathe run: %s can't generate: it %s; %s`lathe eval` runs any model\n",
                         s->m->graph->name, why,
@@ -242,9 +243,12 @@ static int generate_prepare(GenerateSession *s)
         if (o->tokenizer && !load_tokenizer(s->m, o, &s->tokenizer))
                 return failure_code(s->m);
         chat_choose(s);
+        if (s->unmasks && !s->form)
+                s->tokenizer.flags |= TOKENS_CONTROL; /* the mask is a control token */
         s->sampling = sampling_settled(s->m->graph, o, s->form != NULL);
         if (!sampling_fits(o, &s->sampling, "run") ||
-            (!s->sounds && !sampling_fits(o, &s->sampling, "run generate")))
+            (!s->sounds && !s->unmasks && !sampling_fits(o, &s->sampling, "run generate")) ||
+            !unmask_seed_fits(s))
                 return WRONG_USAGE;
         s->plan = model_plan(s->m, o, chosen_target(o));
         if (!s->plan)
@@ -318,6 +322,7 @@ static int32_t *generate_read_prompt(GenerateSession *s, int64_t *count, int *co
 
 static bool generate_show(void *to, const char *text, int64_t n)
 {
+        progress_clear();
         return fwrite(text, 1, (size_t)n, to) == (size_t)n && !fflush(to);
 }
 
@@ -330,6 +335,13 @@ static void generate_report(const GenerateSession *s, const Generated *g)
         if (s->how.beams.beams) {
                 fprintf(stderr, "%" PRId64 " prompt tokens and %" PRId64 " new ones of %d beams %.1f ms\n",
                         g->prompt, g->made, s->how.beams.beams, 1e3 * g->first_seconds);
+                return;
+        }
+        if (s->unmasks) {
+                fprintf(stderr,
+                        "%" PRId64 " new tokens, %" PRId64
+                        " calls of the model, %.1f ms (at the end by %s)\n",
+                        g->made, g->calls, 1e3 * g->first_seconds, engine_tier(s->engine));
                 return;
         }
         double before = seconds() - g->rest_seconds - s->begin;
@@ -393,6 +405,8 @@ static int complete_text(GenerateSession *s)
         n = 1;
         if (!feeds_prompt(s) && (!s->sounds || generate_prompt_given(s->o) || s->o->prompt_file))
                 tokens = read = generate_read_prompt(s, &n, &code);
+        if (tokens && s->unmasks)
+                unmask_settle_length(s, tokens, n);
         if (tokens)
                 code = generate_show_text(s, tokens, n, &made);
         free(read);
@@ -411,6 +425,7 @@ static int run_generate_text(GenerateSession *s)
                               .size = s->how.size,
                               .suppress = s->how.suppress,
                               .constraint = s->how.constraint,
+                              .unmask = s->unmasks ? &s->unmask : NULL,
                               .drafts = drafts_of(&o->draft),
                               .draft = s->draft.draft,
                               .nstop = o->stop.n,
@@ -480,15 +495,18 @@ static bool is_one_prompt(const CommandOptions *o)
 }
 
 int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, RunMode mode,
-                 const WordList *sounds)
+                 const WordList *sounds, const Loop *unmask)
 {
         CommandOptions own = *o;
         GenerateSession s = {
                 .o = &own, .m = m, .packed = *begun, .mode = mode, .sounds = sounds, .begin = o->begun};
-        own.beams = beams_settled(m->graph, o);
+        if (!unmask)
+                own.beams = beams_settled(m->graph, o);
         if (own.beams.beams)
                 own.slots = own.beams.beams;
         int code = is_one_prompt(o) ? chat_given_read(&s.given_chat, &m->arena, o, "run") : WRONG_USAGE;
+        if (code == DONE && unmask)
+                code = unmask_prepare(&s, unmask);
         if (code == DONE)
                 code = generate_prepare(&s);
         if (code == DONE)

@@ -8,7 +8,6 @@
 #include "run/run.h"
 #include "../../runtime/sampling_note.h"
 
-#include "../../runtime/likely.h"
 #include "../../runtime/answers.h"
 #include "../../runtime/ranking.h"
 #include "../../runtime/token_tags.h"
@@ -101,6 +100,12 @@ typedef struct {
         const char *weights; /* of the model */
 } DraftOptions;
 
+/* --block, --steps, --threshold: only if given[]. */
+typedef struct {
+        int64_t block, steps;
+        float threshold;
+} UnmaskOptions;
+
 /* --roof: ceilings of a thread or rank, in 10^9 per second.  --link: a link between ranks, in 10^9 bytes
  * per second and microseconds.  0: not given. */
 typedef struct {
@@ -141,6 +146,7 @@ typedef struct {
         int64_t steps; /* -n */
         /* members below 0: not given, those of the model (sampling_settled) */
         Sampler sampler;
+        UnmaskOptions unmask;
         Penalties penalties;
         BeamOptions beams;
         float guidance;

@@ -212,6 +212,15 @@ static void print_answer_form(Text *t, const Graph *g, const Loop *l, const Loop
                     f.text_first, f.skips_first);
 }
 
+static void print_unmask_form(Text *t, const Loop *l)
+{
+        const UnmaskForm f = unmask_form(l);
+        const bool probable = f.surest == SUREST_probability || f.surest == SUREST_margin;
+        text_printf(t, "static const UnmaskForm unmask_loop = {%s};\n", unmask_form_text(t->arena, &f));
+        text_printf(t, "#define UNMASK_LENGTH \"%lld\"\nenum { UNMASK_THRESHOLDS = %d };\n",
+                    (long long)f.length, probable && f.pace != PACE_chance);
+}
+
 const char *loop_form_text(const Graph *g, const Loop *l, const LoopParts *parts, const char *const *label)
 {
         Text *t = text_new(g->arena);
@@ -230,6 +239,7 @@ const char *loop_form_text(const Graph *g, const Loop *l, const LoopParts *parts
                             (long long)whole_setting(l, "mask", -1), (long long)parts->input->bound);
                 break;
         case LOOP_denoise: print_denoise(t, l, parts, out); break;
+        case LOOP_unmask: print_unmask_form(t, l); break;
         case LOOP_transcribe:
                 text_printf(t, "enum { SAMPLE_RATE = %lld, SAMPLES = %lld, SPEECH_START = %d };\n",
                             (long long)whole_setting(l, "rate", 0),

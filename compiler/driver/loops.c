@@ -366,6 +366,34 @@ static const char *expansion_fault(const Graph *g, const Loop *l, const LoopPart
         return f.query_tokens && f.expand_to > f.query_tokens ? "an expand_to of at most query_tokens" : NULL;
 }
 
+/* Inputs other than the tokens need a value; the mask must be one of the tokens. */
+static const char *unmask_knobs_fault(const Graph *g, const Loop *l, const LoopParts *parts)
+{
+        const Setting *mask = loop_setting(l, "mask");
+        const UnmaskForm form = unmask_form(l);
+        if (g->past >= 0)
+                return "a model that is not causal: each mask is filled by the tokens before and after it";
+        if (!mask)
+                return "a mask: the id of the token that marks the places to fill";
+        if (mask->number >= (double)parts->input->bound)
+                return arena_printf(g->arena, "a mask of 0 to %lld, not %.0f",
+                                    (long long)parts->input->bound - 1, mask->number);
+        for (int i = 0; i < g->ninput; i++) {
+                const Input *in = &g->input[i];
+                if (in == parts->input)
+                        continue;
+                if (is_fed_separately(g, in->group) || !loop_setting(l, input_name(in)))
+                        return arena_printf(g->arena, "a value for the input %s: a setting of its name",
+                                            input_name(in));
+                for (int a = 0; a < in->type.rank; a++)
+                        if (!dim_is_fixed(in->type.dim[a]) &&
+                            !dim_equal(in->type.dim[a], parts->input->type.dim[0]))
+                                return arena_printf(g->arena, "an input %s as long as the tokens",
+                                                    input_name(in));
+        }
+        return unmask_fault(&form);
+}
+
 static const char *knobs_fault(const Graph *g, const Loop *l, LoopId id, const LoopParts *parts)
 {
         const Setting *mask = id == LOOP_fill ? loop_setting(l, "mask") : NULL;
@@ -380,6 +408,8 @@ static const char *knobs_fault(const Graph *g, const Loop *l, LoopId id, const L
                 return windows_fault(g, l, parts);
         if (id == LOOP_rank)
                 return expansion_fault(g, l, parts);
+        if (id == LOOP_unmask)
+                return unmask_knobs_fault(g, l, parts);
         if (id == LOOP_classify && loop_input(id, parts) == LOOP_IN_TOKENS)
                 return (why = picture_knobs_fault(g, l)) || (why = template_fault(g, l, parts))
                                ? why

@@ -35,7 +35,8 @@ static bool set_override(OptionUse *use), check_quant(OptionUse *use), check_cal
         set_ranks(OptionUse *use), set_draft(OptionUse *use), set_roof(OptionUse *use),
         set_link(OptionUse *use), set_seed(OptionUse *use), set_dump(OptionUse *use), set_no(OptionUse *use);
 
-#define LOOPS_OF_TEXT "run generate, run transcribe"
+#define LOOPS_BY_TOKEN "run generate, run transcribe"
+#define LOOPS_OF_TEXT LOOPS_BY_TOKEN ", run unmask"
 #define FLAG .kind = OPTION_FLAG
 #define TEXT(at) .kind = OPTION_TEXT, .member = offsetof(CommandOptions, at)
 #define CHECKED(at, function) TEXT(at), .set = (function)

@@ -201,7 +201,7 @@ void note_not_causal(Model *m)
 static bool generation_stands(Model *m, const CommandOptions *o, const Loop *l)
 {
         const char *why = why_no_logits(m->oracle, growing_dimension(m->oracle));
-        if (o->off[PASS_causal])
+        if (o->off[PASS_causal] || graph_loop(m->graph, "unmask")) /* then loop generate has only settings */
                 return true;
         if (m->graph->past >= 0)
                 return !why || refuse_loop(m, l, why);
@@ -228,6 +228,8 @@ static bool loops_stand(Model *m, const CommandOptions *o)
                         continue;
                 }
                 const char *why = l->inherited ? NULL : loop_fault(m->oracle, l, &parts);
+                if (!why && !l->inherited && loop_number(l->name) == LOOP_unmask)
+                        why = loop_fault(m->graph, l, &parts); /* it must not be causal */
                 if (!why)
                         continue;
                 diag_error(&m->diag, l->span, "loop %s requires %s", l->name, why);

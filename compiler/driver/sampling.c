@@ -14,15 +14,15 @@ static bool is_of_encoder(const Graph *g)
 
 LoopSampling loop_sampling(const Graph *g, const CommandOptions *o, bool talks)
 {
-        const bool encoded = is_of_encoder(g);
+        const bool encoded = is_of_encoder(g), unmasks = graph_loop(g, "unmask") != NULL;
         const Loop *all = graph_loop(g, "generate"), *l = encoded ? NULL : all;
-        const bool usual = talks && !encoded && !loop_setting(l, "temperature");
+        const bool usual = talks && !encoded && !unmasks && !loop_setting(l, "temperature");
         const Sampling own = {
                 .temperature = (float)loop_number_setting(l, "temperature", usual ? talk_temperature : 0),
                 .top_k = (int)loop_number_setting(l, "top_k", 0),
                 .top_p = (float)loop_number_setting(l, "top_p", usual ? talk_top_p : 1),
                 .min_p = (float)loop_number_setting(l, "min_p", 0),
-                .repetition = (float)loop_number_setting(all, "repetition_penalty", 0)};
+                .repetition = unmasks ? 0 : (float)loop_number_setting(all, "repetition_penalty", 0)};
         const char *source =
                 arena_printf(g->arena, "as in %s", o->source.sampling ? o->source.sampling : "loop generate");
         return (LoopSampling){own, !usual ? source

@@ -465,6 +465,7 @@ static void emit_all(const Emit *e, Text *c)
                                "npy.h",
                                "input_values.h",
                                "generation.h",
+                               "unmask.h",
                                "sampling.h",
                                "sampling_note.h",
                                "conversation.h",

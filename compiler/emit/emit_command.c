@@ -18,11 +18,11 @@ static bool loop_of_texts(LoopId id, const EmitLoop *l)
 
 static void emit_constants_of_texts(const Emit *e, LoopId id, Text *c)
 {
-        const bool generates = id == LOOP_generate || id == LOOP_transcribe;
+        const bool generates = id == LOOP_generate || id == LOOP_transcribe || id == LOOP_unmask;
         text_printf(c, "enum { START_TOKEN = %d };\n", generates ? start_token(e->g) : -1);
         if (e->o->tables)
                 text_printf(c, "enum { TEXT_ROOM = %d, PROMPT_FLAGS = %s };\n", e->o->text_room,
-                            id == LOOP_fill ? model_text(e, "$MODEL_CONTROL") : "0");
+                            id == LOOP_fill || id == LOOP_unmask ? model_text(e, "$MODEL_CONTROL") : "0");
 }
 
 /* MAX_TOKENS, LONGEST_TEXT, and the prompts of loop embed. */
@@ -120,10 +120,10 @@ static void emit_defaults(const Emit *e, Text *c)
                             float_shortest(e->arena, text->temperature));
 }
 
-static void emit_generate_command(const Emit *e, bool transcribes, Text *c)
+static void emit_generate_command(const Emit *e, LoopId id, Text *c)
 {
-        const bool text = e->o->tables;
-        emit_constants_of_texts(e, LOOP_generate, c);
+        const bool text = e->o->tables, transcribes = id == LOOP_transcribe;
+        emit_constants_of_texts(e, id, c);
         text_printf(c, "\n%s", e->o->talk ? e->o->talk : "");
         emit_defaults(e, c);
         if (e->o->feeds_prompt && !transcribes)
@@ -135,6 +135,8 @@ static void emit_generate_command(const Emit *e, bool transcribes, Text *c)
         if (transcribes)
                 text_printf(c, "%s\n", host_text(e, "main_sound.h"));
         text_printf(c, "%s", host_text(e, "main_generate.h"));
+        if (id == LOOP_unmask)
+                text_printf(c, "\n%s", host_text(e, "main_unmask.h"));
         if (e->o->talk)
                 text_printf(c, "\n%s", host_text(e, "main_talk.h"));
 }
@@ -200,5 +202,5 @@ void emit_command(const Emit *e, Text *c)
         if (command_file[id])
                 emit_loop_command(e, l, id, c);
         else
-                emit_generate_command(e, id == LOOP_transcribe, c);
+                emit_generate_command(e, id, c);
 }

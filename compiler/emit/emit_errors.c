@@ -27,7 +27,10 @@ static bool has_ranks(const Emit *e)
 
 static bool has_rule(const Emit *e)
 {
-        return e->o->generates;
+        bool has = e->o->generates;
+        for (int i = 0; i < e->o->nloop; i++)
+                has |= loop_number(e->o->loop[i].loop->name) == LOOP_unmask;
+        return has;
 }
 
 /* In the order of their codes, which begin at 1. */

@@ -291,7 +291,21 @@ static void emit_sound_feed(const Emit *e, const EmitLoop *l, Text *c)
 static const char *const function_file[LOOPS] = {
         [LOOP_classify] = "model_classify.h", [LOOP_answer] = "model_answer.h",
         [LOOP_embed] = "model_embed.h",       [LOOP_fill] = "model_fill.h",
-        [LOOP_denoise] = "model_denoise.h",   [LOOP_transcribe] = "model_transcribe.h"};
+        [LOOP_denoise] = "model_denoise.h",   [LOOP_transcribe] = "model_transcribe.h",
+        [LOOP_unmask] = "model_unmask.h"};
+
+/* Sizes, tokens and the sampler, which a model that generates has otherwise, and the function. */
+static void emit_unmask(const Emit *e, const EmitLoop *l, Text *c)
+{
+        static const char *const files[] = {"sampler.h", NULL};
+        const char *function = host_text(e, function_file[LOOP_unmask]);
+        text_printf(c, "enum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64 " };\n%s\n", loop_columns(e, l),
+                    dim_bound(e->g, l->parts.input->type.dim[0]), loop_tokens_text(e->arena, e->g));
+        if (sampling_has_effect(&e->o->sampling.own))
+                emit_sampling(e, "sampling_of_loop", &e->o->sampling, e->o->with_main, c);
+        paste_runtime(c, files, e->facts, NULL, function);
+        text_printf(c, "%s\n", function);
+}
 
 void emit_loop(const Emit *e, const EmitLoop *l, Text *c)
 {
@@ -300,6 +314,10 @@ void emit_loop(const Emit *e, const EmitLoop *l, Text *c)
                 emit_sound_feed(e, l, c);
         else
                 emit_loop_call(e, l, c);
+        if (id_of(l) == LOOP_unmask) {
+                emit_unmask(e, l, c);
+                return;
+        }
         const bool of_text = id_of(l) == LOOP_classify && is_of_texts(l);
         text_printf(c, "%s\n", host_text(e, of_text ? "model_classify_text.h" : function_file[id_of(l)]));
         if (of_text && e->o->tables)
@@ -480,6 +498,62 @@ static const char *fill_header(const Emit *e, const EmitLoop *l)
                 loop_columns(e, l), loop_setting(l->loop, "mask")->number);
 }
 
+/* The settings of the loop, if they have an effect. */
+static const char *unmask_sampling_header(const Emit *e)
+{
+        return !sampling_has_effect(&e->o->sampling.own)
+                       ? ""
+                       : "/* The settings of the model's loop, which are used if how is NULL. */\n"
+                         "$model_unmasking $model_unmasking_default(void);\n";
+}
+
+static const char *unmask_header(const Emit *e, const EmitLoop *l)
+{
+        const Setting *length = loop_setting(l->loop, "length");
+        return arena_printf(
+                e->arena,
+                "/* Called for each token; returns 0, or another number to end the text before the token. "
+                "*/\n"
+                "typedef int $model_on_token(void *of, int32_t token);\n"
+                "/* Settings of unmasking; all 0: those of the model's `loop unmask`, and the likeliest "
+                "tokens. "
+                "*/\n"
+                "typedef struct {\n"
+                "        int64_t length;       /* maximum number of new tokens; 0: %.0f; below 0: none, only "
+                "the masks in the "
+                "tokens are filled */\n"
+                "        int64_t block_length; /* number of tokens of a block; 0: the loop's */\n"
+                "        int64_t steps;        /* of a block or part; 0: the loop's */\n"
+                "        float threshold;      /* take all surer predictions; 0: the loop's; below 0: none "
+                "*/\n"
+                "        float guidance;       /* factor of the difference that the prompt makes; 0: the "
+                "loop's */\n"
+                "        float temperature;    /* 0: the likeliest token, always */\n"
+                "        int top_k;            /* choose among the top_k likeliest tokens; 0: among all */\n"
+                "        float top_p, min_p;   /* from 0 to 1; 0: all tokens */\n"
+                "        uint64_t seed;        /* of the random numbers: the same seed gives the same tokens "
+                "*/\n"
+                "        const int32_t *suppress; /* tokens that are never chosen, ends with -1; or NULL */\n"
+                "        int (*on_step)(void *of, int64_t done, int64_t masks); /* called after each step "
+                "with "
+                "the number of filled masks, and of all; returns 0, or another number to end; or NULL */\n"
+                "} $model_unmasking;\n%s"
+                "/* Completes tokens [n]: fills the masks, token %.0f, among them and those that follow, in "
+                "blocks.  on_token gets the tokens of\n * each completed block after the n; if there are "
+                "masks "
+                "among the n, all tokens from the first on.  The text ends before a token\n * that ends a "
+                "text.  "
+                "how, on_token, and made (the number of new tokens) may be NULL.  of: the first argument of "
+                "on_token and on_step.\n * scratch [$model_unmask_scratch(how, n)], aligned to 8.  "
+                "$MODEL_ERROR_RULE: logits are NaN or infinite. */\n"
+                "int $model_unmask($model *m, const int32_t *tokens, int64_t n, const $model_unmasking "
+                "*how,\n"
+                "        $model_on_token *on_token, void *of, void *scratch, int64_t *made);\n"
+                "size_t $model_unmask_scratch(const $model_unmasking *how, int64_t n);\n\n",
+                length ? length->number : UNMASK_USUAL_LENGTH, unmask_sampling_header(e),
+                loop_setting(l->loop, "mask")->number);
+}
+
 static const char *transcribe_header(const Emit *e, const EmitLoop *l)
 {
         return arena_printf(
@@ -505,6 +579,7 @@ void declare_loop(const Emit *e, const EmitLoop *l, Text *h)
         static const char *(*const header[LOOPS])(const Emit *e, const EmitLoop *l) = {
                 [LOOP_classify] = classify_header, [LOOP_answer] = answer_header,
                 [LOOP_embed] = embed_header,       [LOOP_fill] = fill_header,
-                [LOOP_denoise] = denoise_header,   [LOOP_transcribe] = transcribe_header};
+                [LOOP_denoise] = denoise_header,   [LOOP_transcribe] = transcribe_header,
+                [LOOP_unmask] = unmask_header};
         text_printf(h, "%s", model_text(e, header[id_of(l)](e, l)));
 }

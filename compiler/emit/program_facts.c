@@ -109,6 +109,15 @@ static bool repeats_no_ngram(const Graph *g)
         return loop_setting(graph_loop(g, "generate"), "no_repeat_ngram_size");
 }
 
+/* Whether a loop completes texts by filling masks. */
+static bool has_unmask(const Emit *e)
+{
+        for (int i = 0; e->o && i < e->o->nloop; i++)
+                if (loop_number(e->o->loop[i].loop->name) == LOOP_unmask)
+                        return true;
+        return false;
+}
+
 static bool prescribes(const Graph *g)
 {
         return *loop_tokens(g, "first") >= 0 || *loop_tokens(g, "forbid") >= 0 ||
@@ -160,11 +169,13 @@ static bool prescribes(const Graph *g)
         FACT(SAMPLING, o &&sampling_has_effect(&o->sampling.own))                                            \
         FACT(TOKENIZER, o && o->tables)                                                                      \
         FACT(SPANS, has_spans(e))                                                                            \
+        FACT(UNMASK, has_unmask(e))                                                                          \
+        FACT(UNMASKS, main_is(e, LOOP_unmask))                                                               \
         FACT(GRAMMAR, o && o->grammar)                                                                       \
         FACT(TALK, o && o->talk)                                                                             \
         FACT(BEAMS, o &&has_beams(e))                                                                        \
         FACT(OWN_BEAMS, o &&has_own_beams(e))                                                                \
-        FACT(DRAFTS, o &&max_drafts(e) > 0)                                                                  \
+        FACT(DRAFTS, o && !main_is(e, LOOP_unmask) && max_drafts(e) > 0)                                     \
         FACT(COMMAND, o && (o->with_main || o->with_page))                                                   \
         FACT(PROMPT_FED, o && o->feeds_prompt && !main_is(e, LOOP_transcribe))                               \
         FACT(SOUND_FED, main_is(e, LOOP_transcribe))                                                         \

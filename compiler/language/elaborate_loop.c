@@ -76,6 +76,8 @@ static const char *const knob_wants[] = {
         [KNOB_SPACING] = "\"training\" or \"even\"",
         [KNOB_VARIANCE] = "\"fixed\" or \"learned\"",
         [KNOB_ACTIVATION] = "\"softmax\", \"sigmoid\" or \"none\"",
+        [KNOB_SUREST] = "\"probability\", \"margin\", \"entropy\", \"random\" or \"first\"",
+        [KNOB_PACE] = "\"even\", \"times\" or \"chance\"",
 };
 
 static bool is_token(double x)
@@ -143,6 +145,7 @@ static const char *const knob_words[] = {
         [KNOB_TELLS] = TELLS_WORDS(WORD),     [KNOB_BETAS] = BETAS_WORDS(WORD),
         [KNOB_STEP_FROM] = "noise picture",   [KNOB_SPACING] = "training even",
         [KNOB_VARIANCE] = "fixed learned",    [KNOB_ACTIVATION] = "softmax sigmoid none",
+        [KNOB_SUREST] = SUREST_WORDS(WORD),   [KNOB_PACE] = PACE_WORDS(WORD),
 };
 #undef WORD
 

@@ -74,6 +74,8 @@ typedef enum {
         KNOB_STEP_FROM,
         KNOB_SPACING,
         KNOB_VARIANCE,
+        KNOB_SUREST,
+        KNOB_PACE,
         KNOB_ACTIVATION
 } KnobType;
 /* Least and most of settings that are options, too (driver/options.def). */
@@ -87,6 +89,10 @@ typedef enum {
 #define SCHEDULER_WORDS(X) X(euler) X(heun) X(ddpm) X(ddim) X(dpm_solver)
 #define TELLS_WORDS(X) X(noise) X(velocity) X(picture)
 #define BETAS_WORDS(X) X(linear) X(scaled_linear) X(cosine)
+/* Words for settings of unmask, in the order of their numbers in runtime/unmask.h; its usual length. */
+#define SUREST_WORDS(X) X(probability) X(margin) X(entropy) X(random) X(first)
+#define PACE_WORDS(X) X(even) X(times) X(chance)
+enum { UNMASK_USUAL_LENGTH = 128 };
 typedef struct {
         LoopId loop;
         const char *name;

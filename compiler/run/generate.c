@@ -369,16 +369,70 @@ LoopTokens loop_rules(const Graph *g)
                             .ngram = (int64_t)loop_number_setting(l, "no_repeat_ngram_size", 0)};
 }
 
+/* --- unmasking ------------------------------------------------------------------------------------------------------ */
+
+static int run_step(void *of, int64_t done, int64_t masks)
+{
+        GenerateRun *r = of;
+        if (r->how->interrupted && atomic_load(r->how->interrupted))
+                r->wrong = "interrupted";
+        return (r->how->unmask->step && !r->how->unmask->step(done, masks)) || r->wrong;
+}
+
+static int run_predict(void *of, const int32_t *tokens, int64_t n, float *logits)
+{
+        return unmask_call(of, tokens, n, logits);
+}
+
+static const char *loop_by_unmasking(GenerateRun *r, const int32_t *tokens, int64_t n, Generated *result)
+{
+        const Generator *g = r->generator;
+        const UnmaskLoop *l = r->how->unmask;
+        UnmaskCall *call = unmask_call_new(r->engine, r->g, l, &r->wrong);
+        Unmasker u = {.form = &l->form,
+                      .model = call,
+                      .predict_masks = run_predict,
+                      .sampler = g->sampler,
+                      .sample = g->sample,
+                      .of = r,
+                      .show = run_show,
+                      .on_step = run_step,
+                      .tokens = g->tokens,
+                      .suppress = g->suppress,
+                      .vocab = g->vocab,
+                      .context = g->context,
+                      .hashes = g->hashes};
+        const int64_t places = unmask_places(&l->form, n, g->context);
+        for (int64_t i = 0; i < n; i++) /* a prompt with masks is shown, too */
+                if (tokens[i] == l->form.mask)
+                        r->outlet.decoder.begun = 0;
+        const double begin = seconds();
+        void *room = call ? malloc(unmask_room(&l->form, u.vocab, places)) : NULL;
+        const char *wrong = no_memory;
+        if (room) {
+                unmask_lay(&u, places, room);
+                const int error = unmask_run(&u, tokens, n, result);
+                wrong = run_outcome(r, error, n, u.fault);
+        }
+        result->first_seconds = seconds() - begin;
+        result->rest_seconds = 0;
+        free(room);
+        unmask_call_free(call);
+        return wrong;
+}
+
 const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const int32_t *tokens, int64_t n,
                      Generation *how, Generated *result)
 {
         const Graph *g = p->graph;
+        const bool unmasks = how->unmask != NULL;
         GenerateRun r = {.engine = e,
                          .g = g,
                          .how = how,
                          .tokenizer = tokenizer,
                          .outlet = {.how = how, .decoder.begun = !how->talk && n > 1},
-                         .vocab = row_elements(p, &g->output[0].node->type)};
+                         .vocab = unmasks ? dim_bound(g, g->output[how->unmask->output].node->type.dim[1])
+                                          : row_elements(p, &g->output[0].node->type)};
         Generator all = {.model = &r,
                          .take = run_take,
                          .rewind = run_rewind,
@@ -394,7 +448,7 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
                          .tokens = loop_rules(g),
                          .suppress = how->suppress,
                          .vocab = r.vocab,
-                         .context = g->named[g->time].bound,
+                         .context = unmasks ? unmask_context(g, how->unmask) : g->named[g->time].bound,
                          .steps = how->steps,
                          .chunk = how->chunk,
                          .hashes = how->hash,
@@ -410,6 +464,7 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
         if (room)
                 generation_lay(&all, room);
         const char *wrong = !room || !r.outlet.piece ? no_memory
+                            : unmasks                ? loop_by_unmasking(&r, tokens, n, result)
                             : how->beams.beams       ? loop_by_beams(&r, p, tokens, n, result)
                                                      : loop(&r, tokens, n, result);
         outlet_end(&r.outlet);

@@ -20,6 +20,8 @@
 #include "../../runtime/real_tables.h"
 #include "../../runtime/reals.h"
 #include "../../runtime/denoise.h"
+#include "../../runtime/likely.h"
+#include "../../runtime/unmask.h"
 #include "chat/chat.h"
 #include "weights/weights.h"
 
@@ -235,6 +237,15 @@ typedef struct {
         bool early;           /* ends as soon as there are as many texts as beams */
 } BeamOptions;
 
+/* The loop that completes a text by filling masks (runtime/unmask.h). */
+typedef struct {
+        UnmaskForm form;
+        const Loop *loop; /* its settings fill other inputs than the tokens */
+        const Input *tokens;
+        int output;                                /* with the logits */
+        bool (*step)(int64_t done, int64_t masks); /* after each step */
+} UnmaskLoop;
+
 typedef struct {
         int64_t steps;   /* maximum number of new tokens */
         int64_t chunk;   /* rows of a piece of the prompt */
@@ -246,6 +257,7 @@ typedef struct {
         void **fed;          /* [ninput], or NULL: inputs that are fed separately, and NULL for the tokens */
         const int64_t *size; /* for `fed`: [nnamed] */
         const int32_t *suppress;     /* tokens that are never sampled, ended by -1; or NULL */
+        const UnmaskLoop *unmask;    /* NULL: token by token */
         Constraint *constraint;      /* the constraint of the text, with the same tokenizer; or NULL */
         const char *stop[MAX_STOPS]; /* texts that end it, and are not shown */
         int nstop;
@@ -272,6 +284,18 @@ DenoiseOptions denoise_options(const Loop *l);                       /* of the l
 const char *denoise_options_text(Arena *a, const DenoiseOptions *o); /* an initialiser in C */
 /* NULL, or a message.  x has n elements; memory is in the arena. */
 const char *denoise_begin(Arena *a, const DenoiseOptions *o, int64_t n, uint64_t seed, Denoiser *d);
+
+/* unmask.c: the settings of `loop unmask`. */
+UnmaskForm unmask_form(const Loop *l);
+/* NULL, or what loop unmask requires of its settings. */
+const char *unmask_fault(const UnmaskForm *f);
+int64_t unmask_context(const Graph *g, const UnmaskLoop *l); /* number of tokens of the longest text */
+const char *unmask_form_text(Arena *a, const UnmaskForm *f); /* an initialiser in C */
+typedef struct UnmaskCall UnmaskCall;
+/* The model's call, with values for its other inputs; NULL: out of memory. */
+UnmaskCall *unmask_call_new(Engine *e, const Graph *g, const UnmaskLoop *loop, const char **wrong);
+int unmask_call(void *of, const int32_t *tokens, int64_t n, float *logits); /* other than 0: *wrong is set */
+void unmask_call_free(UnmaskCall *c);
 
 /* Hash of the bytes of a checkpoint's files, concatenated. */
 uint64_t checkpoint_bytes_hash(const Checkpoint *c);
