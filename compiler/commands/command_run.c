@@ -1,8 +1,10 @@
 /* lathe run: a model and its loop: `loop generate { … }` and the others of language/loops.def. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands_private.h"
+#include "import/import.h"
 
 /* Functions for loops other than generate and unmask, by number. */
 static int (*const loop_function[LOOPS])(LoopRun *r) = {
@@ -31,10 +33,10 @@ static bool choose_loop(const Model *m, const CommandOptions *o, const Loop **lo
         return false;
 }
 
-static int run_model_loop(Model *m, const CommandOptions *o, const PackedWeights *begun, const Loop *loop,
-                          LoopId id)
+static int run_model_loop(Model *m, const CommandOptions *o, const PackedWeights *begun, DraftModel *draft,
+                          const Loop *loop, LoopId id)
 {
-        LoopRun r = {.e = {.o = o, .command = "run", .m = m, .packed = *begun}, .loop = loop};
+        LoopRun r = {.e = {.o = o, .command = "run", .m = m, .packed = *begun}, .loop = loop, .draft = draft};
         const char *why = loop_fault(m->graph, loop, &r.parts);
         int code = !why ? DONE : loop_wrong(arena_printf(&m->arena, "loop %s requires %s", loop->name, why));
         r.e.wanted = &r.parts.output;
@@ -45,40 +47,78 @@ static int run_model_loop(Model *m, const CommandOptions *o, const PackedWeights
         return code;
 }
 
+static int run_drafting(const Model *m)
+{
+        fprintf(stderr,
+                "lathe run: %s drafts for another model, and has no text of its own: `lathe run MODEL "
+                "--draft FILE`\n",
+                m->graph->name);
+        return WRONG_INPUT;
+}
+
 /* only_chat: for `lathe chat` */
-static int run_chosen(Model *m, const CommandOptions *o, const PackedWeights *begun, bool only_chat)
+static int run_chosen(Model *m, const CommandOptions *o, const PackedWeights *begun, DraftModel *draft,
+                      bool only_chat)
 {
         const Loop *loop;
         if (!choose_loop(m, o, &loop))
                 return WRONG_USAGE;
         LoopId id = loop ? (LoopId)loop_number(loop->name) : LOOP_generate;
+        if (id == LOOP_draft)
+                return run_drafting(m);
         const char *command = arena_printf(&m->arena, "run %s", loop_info[id].name);
         if (!options_fit(o, command))
                 return WRONG_USAGE;
-        if (id == LOOP_generate || id == LOOP_unmask)
-                return run_generate(m, o, begun, only_chat ? RUN_CHAT : RUN_TEXT, NULL,
-                                    id == LOOP_unmask ? loop : NULL);
+        if (id == LOOP_generate)
+                return run_generate(m, o, begun, draft, only_chat ? RUN_CHAT : RUN_TEXT, NULL);
         if (!only_chat)
-                return run_model_loop(m, o, begun, loop, id);
+                return run_model_loop(m, o, begun, draft, loop, id);
         fprintf(stderr, "lathe chat: %s holds no conversations: its loop is %s; `lathe run` runs it\n",
                 m->graph->name, loop->name);
         return WRONG_INPUT;
+}
+
+/* Whether --draft names a head of the published model, instead of a file. */
+static bool is_head(const CommandOptions *o)
+{
+        const char *name = o->draft.model;
+        return o->source.path && !strpbrk(name, "/.") && access(name, F_OK) != 0;
+}
+
+/* Reads the model of --draft, which may read values of the first one.  Returns an exit code. */
+static int load_draft(DraftModel *d, Model *m, const CommandOptions *o)
+{
+        int code = WRONG_INPUT;
+        if (!o->draft.model)
+                return DONE;
+        d->o = draft_options(&m->arena, o);
+        if (is_head(o)) {
+                options_set_model(&m->arena, &d->o, o->source.path);
+                d->o.source.head = o->draft.model;
+                d->o.weights = o->draft.weights ? o->draft.weights : o->weights;
+                d->o.given[OPT_RANDOM] = o->given[OPT_RANDOM];
+        }
+        return source_open(&m->arena, &d->o, (SourceParts){true, o->tokenizer != NULL, true, true}, &code)
+                       ? draft_model_load(d, m)
+                       : code;
 }
 
 static int run_or_chat(const CommandOptions *o, bool only_chat)
 {
         Model m;
         PackedWeights begun;
+        DraftModel draft = {.nread = 0};
         int code;
         if (!cache_has_effect(o, "run"))
                 return WRONG_USAGE;
         packed_weights_begin(o, &begun);
-        if (!model_load(&m, o, &code) || !model_passes(&m, o)) {
+        if (!model_load(&m, o, &code) || (code = load_draft(&draft, &m, o)) != DONE || !model_passes(&m, o)) {
                 code = code ? code : WRONG_INPUT;
                 packed_weights_close(&begun);
         } else {
-                code = run_chosen(&m, o, &begun, only_chat);
+                code = run_chosen(&m, o, &begun, &draft, only_chat);
         }
+        draft_model_close(&draft);
         model_free(&m);
         return code;
 }

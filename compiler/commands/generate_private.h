@@ -17,7 +17,7 @@ typedef struct {
         bool unmasks; /* the loop is unmask */
         UnmaskLoop unmask;
         Engine *engine;
-        DraftModel draft;
+        DraftModel *draft;             /* of --draft */
         const WordList *sounds;        /* files to be fed, one after the other; NULL: none */
         const ListedWord *sound;       /* the current one; NULL: none is left */
         int sounds_code;               /* exit code of the sounds that could not be fed */

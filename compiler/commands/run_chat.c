@@ -173,11 +173,12 @@ static int take_turns(void *of, const int32_t *ids, int64_t n)
 {
         GenerateSession *s = of;
         const int64_t chunk = s->plan->chunk;
+        Draft *draft = s->how.draft;
         const char *error = NULL;
         atomic_store(&is_answering, true);
-        for (int64_t i = 0; i < n && !error && !s->how.fed && !s->unmasks && !atomic_load(&interrupted);
-             i += chunk)
-                error = engine_tokens(s->engine, ids + i, n - i < chunk ? n - i : chunk, 0, NULL);
+        for (int64_t i = 0; i < n && !error && !s->how.fed && !atomic_load(&interrupted); i += chunk)
+                error = generate_take(s->engine, s->plan, draft, ids + i, n - i < chunk ? n - i : chunk,
+                                      NULL);
         atomic_store(&is_answering, false);
         return error ? generate_error(error) : 0;
 }

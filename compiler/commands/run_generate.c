@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "generate_private.h"
-#include "import/import.h"
 
 static void generate_on_interrupt(int number)
 {
@@ -216,18 +215,6 @@ static int feed_next_sound(GenerateSession *s)
         return s->sounds_code;
 }
 
-/* Returns an exit code. */
-static int open_draft(GenerateSession *s)
-{
-        const CommandOptions *o = s->o;
-        int code = WRONG_INPUT;
-        s->draft.o = draft_options(&s->m->arena, o);
-        if (!source_open(&s->m->arena, &s->draft.o, (SourceParts){true, o->tokenizer != NULL, true, true},
-                         &code))
-                return code;
-        return draft_model_open(&s->draft, s->m, s->plan, o->tokenizer ? &s->tokenizer : NULL);
-}
-
 static int generate_prepare(GenerateSession *s)
 {
         const CommandOptions *o = s->o;
@@ -273,7 +260,9 @@ static int generate_prepare(GenerateSession *s)
         if (code)
                 return code;
         code = start_engine(s);
-        return code == DONE && o->draft.model ? open_draft(s) : code;
+        return code == DONE && o->draft.model
+                       ? draft_model_open(s->draft, s->m, s->plan, o->tokenizer ? &s->tokenizer : NULL)
+                       : code;
 }
 
 /* Whether standard input is a file that is not empty, or a pipe in which bytes wait. */
@@ -427,7 +416,7 @@ static int run_generate_text(GenerateSession *s)
                               .constraint = s->how.constraint,
                               .unmask = s->unmasks ? &s->unmask : NULL,
                               .drafts = drafts_of(&o->draft),
-                              .draft = s->draft.draft,
+                              .draft = s->draft->draft,
                               .nstop = o->stop.n,
                               .hash = o->given[OPT_HASH],
                               .show = generate_show,
@@ -494,14 +483,18 @@ static bool is_one_prompt(const CommandOptions *o)
         return o->nfile <= 2 && prompt_fits(o);
 }
 
-int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, RunMode mode,
-                 const WordList *sounds, const Loop *unmask)
+int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, DraftModel *draft,
+                 RunMode mode, const WordList *sounds)
 {
         CommandOptions own = *o;
-        GenerateSession s = {
-                .o = &own, .m = m, .packed = *begun, .mode = mode, .sounds = sounds, .begin = o->begun};
-        if (!unmask)
-                own.beams = beams_settled(m->graph, o);
+        GenerateSession s = {.o = &own,
+                             .m = m,
+                             .packed = *begun,
+                             .draft = draft,
+                             .mode = mode,
+                             .sounds = sounds,
+                             .begin = o->begun};
+        own.beams = beams_settled(m->graph, o);
         if (own.beams.beams)
                 own.slots = own.beams.beams;
         int code = is_one_prompt(o) ? chat_given_read(&s.given_chat, &m->arena, o, "run") : WRONG_USAGE;
@@ -513,7 +506,6 @@ int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, 
                 code = sounds ? transcribe_sounds(&s) : run_generate_text(&s);
         drop_fed(&s);
         constraint_free(s.how.constraint);
-        draft_model_close(&s.draft);
         engine_free(s.engine);
         packed_weights_close(&s.packed);
         chat_source_free(&s.chat);

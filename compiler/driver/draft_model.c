@@ -105,16 +105,47 @@ static bool has_chosen_types(const char *path)
         return chosen;
 }
 
-int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t)
+int draft_model_load(DraftModel *d, Model *m)
 {
         int code;
         if (d->o.quant && has_chosen_types(d->o.weights))
                 d->o.quant = NULL;
         if (!model_load(&d->m, &d->o, &code))
                 return code;
+        const Loop *l = graph_loop(d->m.graph, "draft");
+        LoopParts parts;
+        const char *why = l ? loop_fault(d->m.graph, l, &parts) : NULL;
+        if (why)
+                return draft_refuse(d, arena_printf(&d->m.arena, "can't draft: loop draft requires %s", why),
+                                    NULL);
+        if (l && !m)
+                return draft_refuse(
+                        d,
+                        "reads values of the first model, which only `lathe run` and `lathe chat` pass to it",
+                        NULL);
+        why = l ? draft_taps(d, m->graph) : NULL;
+        if (why)
+                return draft_refuse(d, arena_printf(&d->m.arena, "can't draft for %s", m->graph->name), why);
+        if (l)
+                verify(m->graph, "draft");
+        return DONE;
+}
+
+/* Whether its tokens can be chosen: by its tokens and the values that it reads. */
+static const char *why_not_drafting(const DraftModel *d)
+{
+        const Graph *g = d->m.graph;
+        if (!d->nread)
+                return why_not_generating(g);
+        return g->past < 0 ? "is not causal" : why_no_logits(g, g->time);
+}
+
+int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t)
+{
+        int code;
         if (!model_passes(&d->m, &d->o))
                 return failure_code(&d->m);
-        const char *why = why_not_generating(d->m.graph);
+        const char *why = why_not_drafting(d);
         if (why) {
                 draft_refuse(d, "can't draft", arena_printf(&d->m.arena, "it %s", why));
                 note_not_causal(&d->m);
@@ -134,7 +165,7 @@ int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokeniz
         d->engine = engine_new(d->plan, d->packed.weights, d->o.threads, d->o.jit, &why);
         if (!d->engine)
                 return draft_refuse(d, "can't be run", why), WRONG_ENVIRONMENT;
-        d->draft = draft_new(d->engine, d->plan);
+        d->draft = draft_new(d->engine, d->plan, d->read, d->nread);
         return d->draft ? DONE : draft_refuse(d, "can't be run", no_memory);
 }
 

@@ -79,11 +79,12 @@ typedef struct {
 
 /* A published model in place of a model file. */
 typedef struct {
-        const char *path;         /* as given; NULL: the first file is a model file */
-        const char *text;         /* the converted model file */
-        const char *chat;         /* the file with a chat template; NULL: none */
-        const char *chat_fault;   /* why `loop generate` can't express the template, or NULL */
-        const char *sampling;     /* the file with its settings of sampling; NULL: none */
+        const char *path;       /* as given; NULL: the first file is a model file */
+        const char *head;       /* the head of the source that is the model, such as "mtp"; NULL: the whole */
+        const char *text;       /* the converted model file */
+        const char *chat;       /* the file with a chat template; NULL: none */
+        const char *chat_fault; /* why `loop generate` can't express the template, or NULL */
+        const char *sampling;   /* the file with its settings of sampling; NULL: none */
         const TokenBlock *tables; /* of its tokenizer, if already read; or NULL */
 } SourceModel;
 
@@ -375,6 +376,8 @@ typedef struct {
         Tokenizer tokenizer;
         Engine *engine;
         Draft *draft;
+        DraftRead *read; /* [nread]: the values of the first model that it reads, in the model's arena */
+        int nread;
 } DraftModel;
 enum { DRAFTS_OF_MODEL = 5 }; /* default of --drafts */
 /* Most tokens that are drafted at a time. */
@@ -385,10 +388,17 @@ static inline int drafts_of(const DraftOptions *d)
 /* Options of the draft model: its file and weights, and those for machine and storage: threads, target,
  * --quant, --kv .. */
 CommandOptions draft_options(Arena *a, const CommandOptions *o);
-/* Opens the draft for a model with its plan and tokenizer (NULL: none).  Returns an exit code, after
- * messages; draft_model_close() is required in any case. */
+/* Reads the draft's file for a model, to which the values that the draft reads are added as taps; before the passes of
+ * the model (NULL: it must read none).  Then opens it with the model's plan and tokenizer (NULL: none).  Both return an exit code, after messages;
+ * draft_model_close() is required in any case. */
+int draft_model_load(DraftModel *d, Model *m);
 int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t);
 void draft_model_close(DraftModel *d);
+/* draft_reads.c: a requirement of loop draft that the model lacks; NULL: none. */
+const char *draft_fault(const Graph *g, const LoopParts *parts);
+/* Sets d->read, and adds the values that it reads as outputs of the first model's graph.  Returns an error message, or
+ * NULL. */
+const char *draft_taps(DraftModel *d, Graph *of);
 /* loops.c: inputs and outputs of a loop other than generate, whose tokens why_no_logits() checks. */
 enum { MAX_SIDE = 1 << 14 /* of a model's input picture */ };
 /* likeliest.c: values of logits [n] by an activation of runtime/likely.h, the largest first, [n] in the

@@ -18,6 +18,8 @@ static int take_loop(Model *m, const Loop *l, const char *command, bool has_toke
         if (!why && !strcmp(l->name, "rank"))
                 why = "`lathe run` ranks passages, and the C has the vectors of tokens, the output of the "
                       "model";
+        if (!why && !strcmp(l->name, "draft"))
+                why = "only `lathe run --draft` drafts by a second model";
         if (!why && !strcmp(l->name, "answer") && !has_tokenizer)
                 why = "it requires a tokenizer: --tokenizer FILE";
         if (!why)

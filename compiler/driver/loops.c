@@ -402,6 +402,8 @@ static const char *knobs_fault(const Graph *g, const Loop *l, LoopId id, const L
                 return arena_printf(g->arena, "no value of %s, which is the input of its data", name);
         if (id == LOOP_fill && !mask)
                 return "a mask: the id of the token that marks the places to fill";
+        if (id == LOOP_draft)
+                return draft_fault(g, parts);
         if (id == LOOP_transcribe && !loop_setting(l, "rate"))
                 return "a rate: the number of samples per second";
         if (id == LOOP_answer)

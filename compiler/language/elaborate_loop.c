@@ -209,7 +209,7 @@ static bool knob_fits(const Knob *k, const Setting *s)
         }
 }
 
-/* A setting with the name of a model input is the number that fills it. */
+/* A setting with the name of a model input fills it: with a number, except in loop draft. */
 static bool is_filling(const Elaborator *e, const Setting *s)
 {
         for (int i = 0; i < e->g->ninput; i++)
@@ -218,9 +218,14 @@ static bool is_filling(const Elaborator *e, const Setting *s)
         return false;
 }
 
-static void check_filling(Elaborator *e, const Setting *s)
+/* That of a drafting model is the name of another model's value. */
+static void check_filling(Elaborator *e, int loop, const Setting *s)
 {
-        if (s->kind != SETTING_NUMBER)
+        if (loop == LOOP_draft && s->kind != SETTING_TEXT)
+                poisoned(e, s->span,
+                         "%s is an input: a text names the value of the other model that it reads, not %s",
+                         s->name, setting_text(e->keep, s));
+        else if (loop != LOOP_draft && s->kind != SETTING_NUMBER)
                 poisoned(e, s->span, "%s is an input: a number fills it, not %s", s->name,
                          setting_text(e->keep, s));
 }
@@ -242,7 +247,7 @@ static void check_knob(Elaborator *e, const Loop *l, const Setting *s)
                 return;
         }
         if (fills && is_filling(e, s)) {
-                check_filling(e, s);
+                check_filling(e, loop, s);
                 return;
         }
         for (int i = 0; fills && i < e->g->ninput; i++)

@@ -318,6 +318,7 @@ static bool open_beside(ReplSession *s, Beside *b)
         o.jit = JIT_TCC;
         b->draft.o = draft_options(&b->arena, &o);
         return source_open(&b->arena, &b->draft.o, (SourceParts){true, t != NULL, true, false}, &code) &&
+               draft_model_load(&b->draft, NULL) == DONE &&
                draft_model_open(&b->draft, &r->model, r->plan, t) == DONE;
 }
 

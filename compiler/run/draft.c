@@ -2,30 +2,76 @@
  * "Fast inference from transformers via speculative decoding").
  *
  * Its cache is kept between calls.  Only new tokens of a text are computed.  Positions that differ, because
- * drafts were wrong or the text is another one, are taken back first. */
+ * drafts were wrong or the text is another one, are taken back first.
+ *
+ * A model of `loop draft` also reads values of the first one (DeepSeek-AI, 2024, "DeepSeek-V3 Technical Report", the
+ * module of multi-token prediction; Li et al., 2024, "EAGLE").  Its row i is the value of the first model at position i
+ * and the token of position i + 1.  After the last such row, its own outputs take the place of the values; these rows
+ * are taken back before the next drafts. */
 #include <stdlib.h>
 
 #include "run.h"
 
+/* Rows of a value of the first model, and the row that takes their place. */
+typedef struct {
+        DraftRead of;
+        int64_t width;
+        float *rows; /* [capacity, width] */
+        float *own,
+                *next; /* [width]: of the last row, and of the row that is computed, which reads the other */
+} DraftValue;
+
 struct Draft {
         Engine *engine;
         int64_t context, vocab;
-        int32_t *taken; /* [context]: the tokens at its positions */
-        float *logits;  /* [vocab] */
-        int32_t *times; /* [vocab], for the penalties */
+        int ahead;      /* the position of a row's token minus the row: 1 with values, else 0 */
+        int32_t *taken; /* [ahead + context]: the tokens of its rows; before them, the text's first one */
+        int64_t valid;  /* rows of the engine that may be kept */
+        int64_t from_first, received,
+                capacity;  /* rows with values of the first model: in the engine, given, possible */
+        DraftValue *value; /* [nvalue] */
+        int nvalue, noutput, ninput;
+        const void **input; /* [ninput] */
+        float **output;     /* [noutput] */
+        float *logits;      /* [vocab] */
+        int32_t *times;     /* [vocab], for the penalties */
 };
 
-Draft *draft_new(Engine *e, const Plan *p)
+static bool draft_values_new(Draft *d, const Plan *p, const DraftRead *read)
+{
+        const Graph *g = p->graph;
+        for (int i = 0; i < d->nvalue && d->value; i++) {
+                const int64_t width = row_elements(p, &g->input[read[i].input].type);
+                d->value[i] = (DraftValue){.of = read[i],
+                                           .width = width,
+                                           .own = calloc((size_t)width, sizeof(float)),
+                                           .next = calloc((size_t)width, sizeof(float))};
+                if (!d->value[i].own || !d->value[i].next)
+                        return false;
+        }
+        return d->value != NULL;
+}
+
+Draft *draft_new(Engine *e, const Plan *p, const DraftRead *read, int nread)
 {
         const Graph *g = p->graph;
         Draft *d = calloc(1, sizeof *d);
         if (!d)
                 return NULL;
-        *d = (Draft){e, g->named[g->time].bound, row_elements(p, &g->output[0].node->type), NULL, NULL, NULL};
-        d->taken = calloc((size_t)d->context, sizeof *d->taken);
+        *d = (Draft){.engine = e,
+                     .context = g->named[g->time].bound,
+                     .vocab = row_elements(p, &g->output[0].node->type),
+                     .ahead = nread > 0,
+                     .nvalue = nread,
+                     .noutput = g->noutput,
+                     .ninput = g->ninput};
+        d->taken = calloc((size_t)(d->context + d->ahead), sizeof *d->taken);
+        d->value = calloc((size_t)nread + 1, sizeof *d->value);
+        d->input = calloc((size_t)d->ninput, sizeof *d->input);
+        d->output = calloc((size_t)d->noutput, sizeof *d->output);
         d->logits = calloc((size_t)d->vocab, sizeof *d->logits);
         d->times = calloc((size_t)d->vocab, sizeof *d->times);
-        if (d->taken && d->logits && d->times)
+        if (draft_values_new(d, p, read) && d->taken && d->input && d->output && d->logits && d->times)
                 return d;
         draft_free(d);
         return NULL;
@@ -35,17 +81,77 @@ void draft_free(Draft *d)
 {
         if (!d)
                 return;
+        for (int i = 0; i < d->nvalue && d->value; i++) {
+                free(d->value[i].rows);
+                free(d->value[i].own);
+                free(d->value[i].next);
+        }
+        free(d->value);
         free(d->taken);
+        free(d->input);
+        free(d->output);
         free(d->logits);
         free(d->times);
         free(d);
 }
 
-/* Rewinds to the common prefix of the text [n] and the taken tokens; leaves at least one token to take. */
-static int64_t agreed_length(const Draft *d, const int32_t *text, int64_t n)
+/* --- values of the first model -------------------------------------------------------------------------------------- */
+
+/* Room for this number of rows. */
+static bool draft_grow(Draft *d, int64_t rows)
+{
+        const int64_t more = rows > 2 * d->capacity ? rows : 2 * d->capacity;
+        for (int i = 0; i < d->nvalue && rows > d->capacity; i++) {
+                DraftValue *v = &d->value[i];
+                float *all = realloc(v->rows, (size_t)(more * v->width) * sizeof *all);
+                if (!all)
+                        return false;
+                v->rows = all;
+                memset(all + d->capacity * v->width, 0,
+                       (size_t)((more - d->capacity) * v->width) * sizeof *all);
+        }
+        d->capacity = rows > d->capacity ? more : d->capacity;
+        return true;
+}
+
+bool draft_receive(Draft *d, int64_t position, int64_t n, float **output, const char **wrong)
+{
+        if (!d || !d->nvalue)
+                return false;
+        if (!draft_grow(d, position + n)) {
+                *wrong = no_memory;
+                return false;
+        }
+        for (int i = 0; i < d->nvalue; i++)
+                if (d->value[i].of.from >= 0)
+                        output[d->value[i].of.from] = d->value[i].rows + position * d->value[i].width;
+        /* rows after a gap can't be used: the positions before them ran without the draft */
+        d->received = position <= d->received ? position + n : d->received;
+        return true;
+}
+
+/* Sets inputs and outputs of a call from row `row` on; first: of the first model's values. */
+static void draft_point(Draft *d, const int32_t *tokens, int64_t row, bool first)
+{
+        for (int i = 0; i < d->ninput; i++)
+                d->input[i] = tokens;
+        d->output[0] = d->logits;
+        for (int i = 0; i < d->nvalue; i++) {
+                DraftValue *v = &d->value[i];
+                d->input[v->of.input] = first ? v->rows + row * v->width : v->own;
+                if (v->of.next >= 0)
+                        d->output[v->of.next] = v->next;
+        }
+}
+
+/* --- drafting --------------------------------------------------------------------------------------------------------- */
+
+/* Rewinds to the common prefix of the text's tokens and the taken ones; leaves at least one of n rows to take. */
+static int64_t agreed_length(Draft *d, const int32_t *text, int64_t n)
 {
         int64_t position = engine_position(d->engine), same = 0;
-        while (same < position && same < n - 1 && d->taken[same] == text[same])
+        while (same < position && same < d->valid && same < n - 1 && d->taken[0] == text[0] &&
+               d->taken[same + d->ahead] == text[same + d->ahead])
                 same++;
         if (same == position || !engine_rewind(d->engine, same))
                 return same;
@@ -53,25 +159,52 @@ static int64_t agreed_length(const Draft *d, const int32_t *text, int64_t n)
         return 0;
 }
 
-/* The logits of the token after text [n], in d->logits. */
-static const char *draft_take(Draft *d, const int32_t *text, int64_t n)
+/* Rows `row` to n; logits of the last. */
+static const char *draft_rows(Draft *d, const int32_t *text, int64_t row, int64_t n, bool first)
 {
-        const int64_t same = agreed_length(d, text, n);
-        const char *wrong = engine_tokens(d->engine, text + same, n - same, n - same - 1, d->logits);
-        if (!wrong)
-                memcpy(d->taken + same, text + same, (size_t)(n - same) * sizeof *text);
+        static const int64_t none[MAX_NAMED];
+        draft_point(d, text + row + d->ahead, row, first);
+        const EngineCall call = {d->input, d->output, none};
+        const char *wrong = engine_advance(d->engine, &call, n - row, n - row - 1);
+        for (int i = 0; i < d->nvalue; i++)
+                memcpy(d->value[i].own, d->value[i].next, (size_t)d->value[i].width * sizeof(float));
+        if (!wrong) {
+                memcpy(d->taken + row + d->ahead, text + row + d->ahead, (size_t)(n - row) * sizeof *text);
+                d->taken[0] = text[0];
+                d->valid = n;
+        }
         return wrong;
+}
+
+/* The logits of the token after text [n], in d->logits.  own: the last row has values of the draft. */
+static const char *draft_take(Draft *d, const int32_t *text, int64_t n, bool own)
+{
+        const int64_t rows = n - d->ahead, same = agreed_length(d, text, rows);
+        const char *wrong = draft_rows(d, text, same, rows, !own);
+        d->from_first = wrong ? 0 : own ? d->from_first : rows;
+        return wrong;
+}
+
+/* Whether its rows can draft after n tokens and further ones. */
+static bool may_draft(const Draft *d, int64_t n, int64_t further)
+{
+        bool goes_on = further == 0 || !d->nvalue;
+        for (int i = 0; i < d->nvalue; i++)
+                goes_on |= d->value[i].of.next >= 0;
+        return goes_on && n + further - d->ahead <= d->context && n > d->ahead &&
+               (!d->nvalue || d->received >= n - 1);
 }
 
 int64_t draft_propose(Draft *d, Generator g, Generated made, const int32_t *text, int64_t n, int32_t *drafts,
                       int64_t most, const char **wrong)
 {
+        d->valid = d->nvalue ? d->from_first : d->valid;
         if (penalties_apply(&g.penalties))
                 g.times = memcpy(d->times, g.times, (size_t)d->vocab * sizeof *d->times);
         for (int64_t i = 0; i < most; i++) {
-                if (n + i > d->context)
+                if (!may_draft(d, n, i))
                         return i;
-                if ((*wrong = draft_take(d, text, n + i)))
+                if ((*wrong = draft_take(d, text, n + i, d->nvalue && i)))
                         return 0;
                 drafts[i] = generation_choose(&g, &made, n + i, d->logits);
                 made.made++;

@@ -190,6 +190,7 @@ typedef struct {
         Engine *engine;
         const Graph *g;
         Generation *how;
+        const Plan *p;
         const Tokenizer *tokenizer;
         Outlet outlet;
         int64_t vocab;
@@ -199,6 +200,33 @@ typedef struct {
         const char *wrong; /* the last error */
 } GenerateRun;
 
+/* fed: with inputs that are fed separately, or NULL */
+static const char *take_fed(Engine *e, const Plan *p, const Generation *fed, Draft *d, const int32_t *tokens,
+                            int64_t n, float *logits)
+{
+        static const int64_t none[MAX_NAMED];
+        const Graph *g = p->graph;
+        const void *input[MAX_FED] = {tokens};
+        const char *wrong = NULL;
+        float **output = calloc((size_t)g->noutput, sizeof *output);
+        if (!output)
+                return no_memory;
+        for (int i = 0; fed->fed && i < g->ninput; i++)
+                input[i] = fed->fed[i] ? fed->fed[i] : (const void *)tokens;
+        output[0] = logits;
+        const bool reads = draft_receive(d, engine_position(e), n, output, &wrong);
+        const EngineCall call = {input, output, fed->fed ? fed->size : none};
+        if (!wrong)
+                wrong = engine_advance(e, &call, n, logits || reads ? 0 : n);
+        free(output);
+        return wrong;
+}
+
+const char *generate_take(Engine *e, const Plan *p, Draft *d, const int32_t *tokens, int64_t n, float *logits)
+{
+        return take_fed(e, p, &(Generation){.fed = NULL}, d, tokens, n, logits);
+}
+
 static int run_take(void *of, const int32_t *tokens, int64_t n, float *logits)
 {
         GenerateRun *r = of;
@@ -207,15 +235,7 @@ static int run_take(void *of, const int32_t *tokens, int64_t n, float *logits)
                 r->wrong = r->wrong ? r->wrong : "interrupted";
         if (r->wrong) /* the error is the draft's, or an interrupt */
                 return 1;
-        if (!how->fed) {
-                r->wrong = engine_tokens(r->engine, tokens, n, 0, logits);
-                return r->wrong != NULL;
-        }
-        const void *input[MAX_FED];
-        for (int i = 0; i < r->g->ninput; i++)
-                input[i] = how->fed[i] ? how->fed[i] : (const void *)tokens;
-        const EngineCall call = {input, &logits, how->size};
-        r->wrong = engine_advance(r->engine, &call, n, logits ? 0 : n);
+        r->wrong = take_fed(r->engine, r->p, how, how->draft, tokens, n, logits);
         return r->wrong != NULL;
 }
 
@@ -428,6 +448,7 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
         const bool unmasks = how->unmask != NULL;
         GenerateRun r = {.engine = e,
                          .g = g,
+                         .p = p,
                          .how = how,
                          .tokenizer = tokenizer,
                          .outlet = {.how = how, .decoder.begun = !how->talk && n > 1},

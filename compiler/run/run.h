@@ -187,11 +187,22 @@ void talk_by_template(Arena *a, Talk *k, const ChatWriter *w, bool opens);
 
 /* draft.c: a second model, which drafts the continuation of a text. */
 
+/* An input of a draft model of `loop draft`: rows of a value of the first model. */
+typedef struct {
+        const char *value; /* its name; NULL: none */
+        int input;         /* index in the draft's graph */
+        int from;          /* output of the first model; -1: none, the rows are 0 */
+        int next;          /* output of the draft for further tokens; -1: none, the rows are 0 */
+} DraftRead;
+
 typedef struct Draft Draft;
-/* For a model of token ids and logits only; engine and plan are owned by the caller, and used by nothing
- * else.  NULL: out of memory. */
-Draft *draft_new(Engine *e, const Plan *p);
+/* For a model of token ids and logits, with such inputs [nread]; engine and plan are owned by the caller, and
+ * used by nothing else.  NULL: out of memory. */
+Draft *draft_new(Engine *e, const Plan *p, const DraftRead *read, int nread);
 void draft_free(Draft *d);
+/* Before a call of the first model for n positions from `position` on: sets its outputs that the draft reads.
+ * The rest of output [noutput] is unchanged.  Returns whether it reads any; *wrong: out of memory. */
+bool draft_receive(Draft *d, int64_t position, int64_t n, float **output, const char **wrong);
 /* Writes at most `most` drafts after text [n], sampled like a generator with this model's logits; `made`
  * counts the new tokens in the text. Returns their number; *wrong is set if its engine fails. */
 int64_t draft_propose(Draft *d, Generator g, Generated made, const int32_t *text, int64_t n, int32_t *drafts,
@@ -273,6 +284,9 @@ typedef struct {
 /* Continues tokens [n]; the engine has run those up to its position, but not the last. tokenizer NULL:
  * tokens are shown as numbers.  NULL, or an error message: output_failed if `show` returned false. */
 extern const char output_failed[];
+/* Runs tokens [n] of a text, with logits of all, or NULL; d: the draft model of the text, or NULL. */
+const char *generate_take(Engine *e, const Plan *p, Draft *d, const int32_t *tokens, int64_t n,
+                          float *logits);
 const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const int32_t *tokens, int64_t n,
                      Generation *how, Generated *result);
 
