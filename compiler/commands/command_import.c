@@ -92,6 +92,12 @@ static int import_all(Arena *arena, const CommandOptions *asked)
 {
         CommandOptions own = *asked, *o = &own;
         options_set_model(arena, &own, source_file(arena, asked->file[0]));
+        own.source.head = asked->draft.model;
+        if (asked->given[OPT_DRAFT] && !own.source.head) {
+                fprintf(stderr,
+                        "lathe import: --draft must be a head of the model, such as mtp, not a number\n");
+                return WRONG_USAGE;
+        }
         bool to_stream = !o->out || !strcmp(o->out, "-");
         const char *stem = to_stream ? NULL : import_stem(arena, o->out),
                    *slash = stem ? strrchr(stem, '/') : NULL;

@@ -17,6 +17,7 @@ typedef struct {
         const char *source, *folder;
         const char *top;  /* the directory that contains `folder`, or itself; NULL: same as `folder` */
         const char *path; /* of the configuration */
+        const char *head; /* of the source, in place of the whole model; NULL: none */
         Diag diag;
         Interner names;
         bool env_error, gguf; /* gguf: the source is a GGUF */
@@ -373,6 +374,20 @@ static void hint_architectures(PublishedReading *r)
         diag_hint(&r->diag, "pass an item of your own after the source: lathe import SOURCE ITEMS.model");
 }
 
+/* Replaces the item by the one of its head: NAME_HEAD. */
+static bool choose_head(PublishedReading *r, ItemChoice *c, Span where)
+{
+        const char *name = r->head ? arena_printf(r->m.arena, "%s_%s", c->item->name, r->head) : NULL;
+        File *file;
+        const Ast *item = name ? config_find(r->m.program, intern(&r->names, name, -1), &file) : NULL;
+        if (name && !item)
+                config_error(&r->m, where, "%s has no head %s: there is no config %s", r->m.architecture,
+                             r->head, name);
+        if (item)
+                *c = (ItemChoice){item, c->source, file, 1, NULL};
+        return !r->m.failed;
+}
+
 static bool choose_item(PublishedReading *r, Span where)
 {
         ItemChoice c = {0};
@@ -390,7 +405,7 @@ static bool choose_item(PublishedReading *r, Span where)
         } else if (c.fitting > 1) {
                 config_error(&r->m, c.item->name_span, "two config items for %s", r->m.architecture);
         }
-        if (r->m.failed)
+        if (r->m.failed || !choose_head(r, &c, where))
                 return false;
         r->m.inner = at_path(&r->m, c.source);
         for (int i = 0; i < c.source->nkid; i++)
@@ -521,6 +536,7 @@ Spec import_spec(Arena *arena, const CommandOptions *o, const char *source, cons
 {
         PublishedReading r = {
                 .source = source,
+                .head = o->source.head,
                 .m = {.arena = arena, .ends = {-1, -1}, .begin = -1, .sentence = {.backbone = ""}}};
         Paths forced = {0};
         Spec spec = {0};
@@ -543,7 +559,9 @@ Spec import_spec(Arena *arena, const CommandOptions *o, const char *source, cons
             family_generates(&r.m, family_find(&r.m, r.m.family->name)))
                 conversation_read(&r.m, r.folder);
         if (good) {
-                spec.model = model_name(&r, name ? name : name_of_source(&r));
+                const char *whole = name ? name : name_of_source(&r);
+                spec.model =
+                        model_name(&r, r.head && !name ? arena_printf(arena, "%s_%s", whole, r.head) : whole);
                 spec.text = spec_print(&r.m, spec.model, r.path, &forced);
                 spec.text = context_bounded(&r.m, spec.model, spec.text, r.path, &forced);
                 spec.item = r.m.item->name;
