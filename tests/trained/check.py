@@ -6,6 +6,7 @@ In the quick form 80 of the 1,000 questions are asked in C, in the full one all 
 import array
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -159,12 +160,31 @@ def check_fable():
         verdict(" ".join(["fable, in C", *more]), first_wrong(starts, found, expected))
 
 
+def check_fable_mtp():
+    """The text is fable's, and a call of fable gives at least 1.6 tokens of it: the tales are new to both."""
+    lines = [line.split("\t") for line in answers("fable")]
+    head = ["--draft", os.path.join(MODELS, "fable_mtp.model"), "--draft-weights", os.path.join(MODELS, "fable_mtp", "fable_mtp.safetensors")]
+    for most, least in ("1", 1.6), ("3", 1.9), ("5", 1.9):
+        texts, tokens, calls = [], 0, 0
+        for start, _ in lines:
+            done = subprocess.run([driver, "run", *of("fable", False), "-p", start, "-n", "60", "-v", *head, "--drafts", most],
+                                  capture_output=True, text=True)
+            counts = re.search(r"(\d+) tokens more: .*; (\d+) were drafted, (\d+) of them accepted", done.stderr)
+            if done.returncode or not counts:
+                raise RuntimeError("fable_mtp: " + done.stderr[-2000:])
+            texts.append(done.stdout.strip())
+            tokens, calls = tokens + int(counts[1]) + 1, calls + int(counts[1]) + 1 - int(counts[3])
+        wrong = first_wrong([line[0] for line in lines], texts, [line[1] for line in lines])
+        verdict("fable_mtp, %s drafts" % most, wrong or tokens < least * calls and "%d tokens in %d calls" % (tokens, calls))
+
+
 def main():
     work = tempfile.mkdtemp()
     try:
         os.chdir(work)
         for name, check in [("adder", lambda: check_texts("adder")), ("numerals", lambda: check_texts("numerals", "-DREADS")),
-                            ("topics", check_topics), ("doodles", check_doodles), ("sketch", check_sketch), ("fable", check_fable)]:
+                            ("topics", check_topics), ("doodles", check_doodles), ("sketch", check_sketch), ("fable", check_fable),
+                            ("fable_mtp", check_fable_mtp)]:
             try:
                 check_values(name)
                 check()

@@ -7,6 +7,7 @@ NAME.safetensors has one question's inputs, and what PyTorch's outputs are in do
 adder, numerals: a question, a tab, the answer.  topics: a text, a tab, the number of its topic and the cosine of its
 vector with that of the text before.  doodles: the classes that it names of models/doodles/pictures.npy, and of the pictures
 of models/doodles/shapes.py's held_out(1000, 12).  sketch: for each class the 32 by 32 pixels, 0 to 255, that models/sketch/paint.c draws from seed 1.
+fable_mtp has no answers: it drafts for fable.
 fable: eight tokens that begin a tale, a tab, and the sixty that the model goes on with.
 What share is right is printed, of fable the share of the tale's own tokens.  Expects torch, numpy, safetensors, and the weights.
 """
@@ -161,8 +162,22 @@ def record_fable():
     return right
 
 
+def record_fable_mtp():
+    """The share of tokens that are fable's most likely ones."""
+    train = recipe("fable_mtp")
+    ids, targets = train.fable.make_rows(train.fable.tales.write_tales(SEED, 16), train.tokenizer())
+    hidden = train.hidden_of(train.teacher(), ids)
+    wanted = (hidden @ train.teacher().embed.T).argmax(-1)[:, 1:]
+    with torch.no_grad():
+        logits, _ = trained("fable_mtp", train.FableMtp)(ids[:, 1:], hidden[:, :-1])
+    right = (logits.argmax(-1) == wanted)[targets[:, 1:] != train.fable.IGNORE].float().mean().item()
+    write_values("fable_mtp", train.FableMtp, {"tokens": ids[0, 1:25], "hidden": hidden[0, :24]},
+                 lambda model, x: dict(zip(("logits", "next_hidden"), [y[0] for y in model(x["tokens"][None], x["hidden"][None].double())])))
+    return right
+
+
 RECORDS = {"adder": record_adder, "numerals": record_numerals, "topics": record_topics, "doodles": record_doodles,
-           "sketch": record_sketch, "fable": record_fable}
+           "sketch": record_sketch, "fable": record_fable, "fable_mtp": record_fable_mtp}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or RECORDS:
