@@ -68,7 +68,8 @@ int main(int argc, char **argv)
             draft_model_open(&all, &big.m, big.plan, NULL))
                 return 3;
         static const int32_t none[] = {-1};
-        generator = (Generator){.sample = draw, .tokens = {none, none, none, none, none, 0, 0, 0}, .vocab = 512};
+        generator =
+                (Generator){.sample = draw, .tokens = {none, none, none, none, none, 0, 0, 0}, .vocab = 512};
         uint64_t seed = 1;
         for (int i = 0; i < 2 * LENGTH; i++)
                 text[i / LENGTH][i % LENGTH] =
