@@ -92,6 +92,7 @@
 #define HAS_COMMAND 1
 #define HAS_PROMPT_FED 1
 #define HAS_SOUND_FED 1
+#define HAS_LANGUAGES 1
 
 /* Loop of the command line: fills masks, embeds texts, classifies texts or tokens, classifies pairs of texts; denoises with a class, with other
  * inputs. */

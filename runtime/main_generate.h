@@ -22,6 +22,9 @@ typedef struct {
         UnmaskForm form;
 #endif
         const char *suppress; /* a list of tokens, or NULL */
+#if HAS_LANGUAGES
+        const char *languages; /* FROM,TO, or NULL */
+#endif
 #if HAS_GRAMMAR
         int free_text; /* no grammar */
 #endif
@@ -79,6 +82,11 @@ static void usage(FILE *to, const char *program)
 #endif
                 "  --suppress TOKENS   never choose these tokens: numbers, or texts in double quotes, "
                 "separated by commas\n"
+#if HAS_LANGUAGES && HAS_TOKENIZER && !HAS_SOUND_FED
+                "  --languages [FROM,]TO   the languages of prompt and answer: texts of tokens, as eng_Latn,deu_Latn, or their numbers\n"
+#elif HAS_LANGUAGES
+                "  --languages TO   the first token of the answer, for its language\n"
+#endif
                 "  --seed S      seed of the random numbers (default 1): the same seed gives the same text "
                 "on every machine; random prints a new one\n"
 #if HAS_DRAFTS
@@ -260,6 +268,10 @@ static int generation_option(char **argv, int *i, Options *o)
 #endif
         else if (!strcmp(a, "--suppress"))
                 o->suppress = option_word(argv, (*i)++);
+#if HAS_LANGUAGES
+        else if (!strcmp(a, "--languages"))
+                o->languages = option_word(argv, (*i)++);
+#endif
         else if (!strcmp(a, "--temp"))
                 o->sampler.temperature = (float)option_number(argv, (*i)++, 0, 1e6);
 #if HAS_BEAMS
@@ -365,6 +377,10 @@ typedef struct {
         Options o;
         void *room;        /* see generation_room() */
         int32_t *suppress; /* tokens, terminated by -1; allocated, or NULL */
+#if HAS_LANGUAGES
+        int32_t languages[2]; /* tokens of --languages; -1: not given */
+        int32_t *first;       /* what they make of the loop's first tokens; allocated, or NULL */
+#endif
 #if HAS_GRAMMAR
         $model_grammar *grammar; /* or NULL: any text is allowed */
 #endif
@@ -498,6 +514,14 @@ static int go_on(Session *s)
         int error = n < 0 ? -2 : tokens ? $MODEL_OK : $MODEL_ERROR_MEMORY;
 #if HAS_PROMPT_FED
         static const int32_t start[] = {START_TOKEN};
+#endif
+#if HAS_LANGUAGES && HAS_TOKENIZER && !HAS_SOUND_FED
+        if (!error && s->languages[0] >= 0 && !language_mark(&s->m->tokens, tokens_of_loop.stop, s->languages[0], tokens, n)) {
+                terminal_print(stderr, "--languages FROM,TO has no effect: the tokenizer puts no token of a language around a text\n");
+                error = -2;
+        }
+#endif
+#if HAS_PROMPT_FED
         error = error ? error : feed_prompt(s->m, tokens, n);
         const int32_t *begin = start;
         const int64_t begins = 1;
@@ -543,6 +567,35 @@ static int suppress_tokens(Session *s, const char *program)
         return list && !s->suppress ? $MODEL_ERROR_MEMORY : $MODEL_OK;
 }
 
+#if HAS_LANGUAGES
+/* Parses --languages, after the tokenizer has been loaded; $MODEL_OK, or an error. */
+static int choose_languages(Session *s, const char *program)
+{
+        const char *list = s->o.languages;
+        s->languages[0] = s->languages[1] = -1;
+        if (!list)
+                return $MODEL_OK;
+#if HAS_TOKENIZER && !HAS_SOUND_FED
+        const int reads_from = 1;
+#else
+        const int reads_from = 0;
+#endif
+        if (!languages_read(list, VOCAB, text_tokens, s->m, s->languages) || (s->languages[0] >= 0 && !reads_from)) {
+                terminal_print(stderr, "%s: --languages must be %s: texts of tokens, or token numbers from 0 to %lld, not %s\n", program,
+                        reads_from ? "TO or FROM,TO" : "TO", (long long)VOCAB - 1, list);
+                return -2;
+        }
+        if (s->languages[1] < 0)
+                return $MODEL_OK;
+        s->first = malloc((size_t)languages_begin(tokens_of_loop.first, s->languages[1], NULL) * sizeof *s->first);
+        if (!s->first)
+                return $MODEL_ERROR_MEMORY;
+        languages_begin(tokens_of_loop.first, s->languages[1], s->first);
+        tokens_of_loop.first = s->first;
+        return $MODEL_OK;
+}
+
+#endif
 APART int command(char **argv)
 {
         watch_weights();
@@ -557,6 +610,10 @@ APART int command(char **argv)
                 s.m = open_model(&s.o.common, &error);
         if (s.m)
                 error = suppress_tokens(&s, argv[0]);
+#if HAS_LANGUAGES
+        if (s.m && !error)
+                error = choose_languages(&s, argv[0]);
+#endif
 #if HAS_SAMPLING || HAS_TALK
         if (s.m && !error && s.o.note[0])
                 terminal_print(stderr, "note: %s\n", s.o.note);
@@ -587,6 +644,9 @@ APART int command(char **argv)
 #endif
         free(s.o.text);
         free(s.suppress);
+#if HAS_LANGUAGES
+        free(s.first);
+#endif
         free(s.room);
         return status;
 }

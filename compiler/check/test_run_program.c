@@ -344,7 +344,7 @@ const char *test_run_program(Arena *a, const Plan *p, const TestRun *test_run, c
         if (test_run->steps) {
                 paste_runtime(t, (const char *const[]){"generation.h", NULL}, all_facts, NULL,
                               "loop_prescribes");
-                text_printf(t, "%s\n", loop_tokens_text(a, g));
+                text_printf(t, "%s\n", loop_tokens_text(a, g, true));
         }
         const char *at = embedded_text("test_run.h");
         for (at = strstr(at, "*/") + 2; *at;) { /* its first comment describes the placeholders */

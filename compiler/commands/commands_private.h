@@ -121,6 +121,8 @@ typedef struct {
         const char *where;  /* source of the text or sound for messages; NULL: it is not one of several */
         int64_t longest;    /* maximum of tokens for a text of a loop; 0: not a loop's */
         int64_t max_tokens; /* a longer text is truncated to this number of tokens; 0: never */
+        int32_t language; /* token of the text's language, which replaces that of the tokenizer; 0 with has_language false */
+        bool has_language;
         bool text_fault, was_cut; /* after an error: caused by the text or sound; the text was truncated */
         const char *sound;        /* a sound file; NULL: none */
         Recorded values;          /* recorded_free() */

@@ -28,7 +28,8 @@ typedef struct {
         Given given;                   /* inputs that are fed separately */
         const TalkForm *form;          /* of a conversation; NULL: none */
         SettledSampling sampling;
-        LineEditor *editor;            /* of a conversation on a terminal; NULL: none */
+        int32_t languages[2]; /* tokens of --languages: of the text and of the answer; -1: not given */
+        LineEditor *editor;   /* of a conversation on a terminal; NULL: none */
         double begin, planned, loaded; /* seconds */
 } GenerateSession;
 

@@ -193,6 +193,13 @@ static int given_add_text(Given *e)
         if (!tokens)
                 return why && e->longest ? wrong_text(e, why)
                                          : command_error(e->command, why ? why : no_memory);
+        if (e->has_language &&
+            !language_mark(&e->tokenizer->tables, loop_tokens(g, "stop"), e->language, tokens, count)) {
+                free(tokens);
+                return command_error(e->command, "--languages FROM,TO is for a tokenizer that puts a token "
+                                                 "of the language before or after a text; "
+                                                 "this one puts none: `lathe encode` shows the tokens");
+        }
         int code = fit_text(e, tokens, &count);
         if (code == DONE)
                 code = given_add_integers(e, ids, tokens, count);

@@ -130,7 +130,7 @@ const char *generate_prompt_text(GenerateSession *s, int64_t *n)
         return all ? all->text : text;
 }
 
-/* --- inputs that are fed separately ------------------------------------------------------------------------------- */
+/* --- languages ---------------------------------------------------------------------------------------------------- */
 
 /* Whether the prompt is for an encoder, so that the generated text does not continue it. */
 static bool feeds_prompt(const GenerateSession *s)
@@ -139,6 +139,41 @@ static bool feeds_prompt(const GenerateSession *s)
         const Input *ids = g->fed_separately ? text_input(g) : NULL;
         return ids && is_fed_separately(g, ids->group);
 }
+
+/* Converts --languages to tokens; false after a message. */
+static bool read_languages(GenerateSession *s)
+{
+        const char *list = s->o->languages, *why = NULL;
+        const int64_t vocab = row_elements(s->plan, &s->m->graph->output[0].node->type);
+        if (!list)
+                return true;
+        if (!s->sounds && !feeds_prompt(s))
+                why = "is for a model with an encoder, which translates or transcribes; the languages of "
+                      "others are words of the prompt";
+        else if (!languages_read(list, vocab, generate_text_tokens, s, s->languages))
+                why = s->o->tokenizer ? "must be TO or FROM,TO: texts of tokens, as eng_Latn,deu_Latn, or "
+                                        "their numbers; `lathe encode --special` prints "
+                                        "the tokens of a text"
+                                      : "must be TO or FROM,TO: without a tokenizer, numbers of tokens";
+        else if (s->languages[0] >= 0 && (s->sounds || !s->o->tokenizer))
+                why = s->sounds ? "must be TO: a sound has no token of a language"
+                                : "must be TO: without a tokenizer, the prompt has the token of its language "
+                                  "itself";
+        if (why) {
+                fprintf(stderr, "lathe run: --languages %s %s\n", list, why);
+                return false;
+        }
+        if (s->languages[1] >= 0) {
+                const int32_t *own = loop_tokens(s->m->graph, "first");
+                int32_t *first = arena_alloc_array(&s->m->arena, languages_begin(own, s->languages[1], NULL),
+                                                   sizeof *first);
+                languages_begin(own, s->languages[1], first);
+                s->how.first = first;
+        }
+        return true;
+}
+
+/* --- inputs that are fed separately ------------------------------------------------------------------------------- */
 
 /* Prepares fed inputs for the engine; returns an exit code. */
 static int keep_fed(GenerateSession *s)
@@ -180,6 +215,8 @@ static int generate_feed(GenerateSession *s)
         s->given = (Given){.o = o,
                            .command = "run",
                            .m = s->m,
+                           .language = s->languages[0],
+                           .has_language = o->languages && s->languages[0] >= 0,
                            .tokenizer = &s->tokenizer,
                            .sound = s->sound ? s->sound->text : NULL,
                            .where = s->sound ? s->sound->where : NULL};
@@ -246,7 +283,7 @@ static int generate_prepare(GenerateSession *s)
                         drafts_of(&o->draft), s->plan->rewind);
                 return WRONG_USAGE;
         }
-        if (!read_suppressed(s))
+        if (!read_suppressed(s) || !read_languages(s))
                 return WRONG_USAGE;
         if ((code = s->sounds ? feed_next_sound(s) : generate_feed(s)) != DONE)
                 return code;
@@ -412,6 +449,7 @@ static int run_generate_text(GenerateSession *s)
                               .beams = o->beams,
                               .fed = s->how.fed,
                               .size = s->how.size,
+                              .first = s->how.first,
                               .suppress = s->how.suppress,
                               .constraint = s->how.constraint,
                               .unmask = s->unmasks ? &s->unmask : NULL,

@@ -143,7 +143,7 @@ typedef struct {
         int64_t sample, keep;
         double bound; /* 0: the command's default */
         const char *prompt, *prompt_file, *system, *messages, *tools, *answer, *date, *prompt_name, *suppress,
-                *grammar;
+                *languages, *grammar;
         int64_t steps; /* -n */
         /* members below 0: not given, those of the model (sampling_settled) */
         Sampler sampler;

@@ -80,13 +80,13 @@ const char *model_text(const Emit *e, const char *text)
 
 /* --- the command line ------------------------------------------------------------------------------------------- */
 
-const char *loop_tokens_text(Arena *a, const Graph *g)
+const char *loop_tokens_text(Arena *a, const Graph *g, bool fixed)
 {
         static const char *const list[] = {"stop", "first", "forbid", "forbid_first", "last"};
         static const char *const number[][2] = {
                 {"least", "min_new_tokens"}, {"most", "max_new_tokens"}, {"ngram", "no_repeat_ngram_size"}};
         Text *t = text_new(a);
-        text_printf(t, "static const LoopTokens tokens_of_loop = {");
+        text_printf(t, "static %sLoopTokens tokens_of_loop = {", fixed ? "const " : "");
         for (int i = 0; i < 5; i++) {
                 text_printf(t, ".%s = (const int32_t[]){", list[i]);
                 for (const int32_t *token = loop_tokens(g, list[i]); *token >= 0; token++)
@@ -169,7 +169,7 @@ static void emit_generate(const Emit *e, Text *c)
                              has_beams(e) ? host_text(e, "model_beams.h") : "");
         text_printf(c, "enum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64 ", DRAFTS = %" PRId64 " };\n%s\n",
                     row_elements(e->plan, &e->g->output[0].node->type), e->g->named[e->g->time].bound,
-                    max_drafts(e), loop_tokens_text(e->arena, e->g));
+                    max_drafts(e), loop_tokens_text(e->arena, e->g, !has_languages(e)));
         if (sampling_has_effect(&e->o->sampling.own))
                 emit_sampling(e, "sampling_of_loop", &e->o->sampling, e->o->with_main, c);
         if (has_own_beams(e))

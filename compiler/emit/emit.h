@@ -81,7 +81,7 @@ bool sampling_has_effect(const Sampling *s);   /* whether a setting has an effec
 const char *float_shortest(Arena *a, float x); /* decimal: "0.7", "20" */
 
 /* `tokens_of_loop` of runtime/generation.h, as C. */
-const char *loop_tokens_text(Arena *a, const Graph *g);
+const char *loop_tokens_text(Arena *a, const Graph *g, bool fixed); /* fixed: constant */
 
 /* The program without an interface, for an engine: `lathe_program(instance, thread)`, whose instance is an
  * EngineInstance (run/jit_private.h).  given: for libtcc, which passes vectors by address: declarations of

@@ -134,6 +134,9 @@ static void emit_generate_command(const Emit *e, LoopId id, Text *c)
         text_printf(c, "\n");
         if (transcribes)
                 text_printf(c, "%s\n", host_text(e, "main_sound.h"));
+        if (has_languages(e))
+                text_printf(c, "%s\n%s\n", host_text(e, "languages.h"),
+                            text && !transcribes ? host_text(e, "language_mark.h") : "");
         text_printf(c, "%s", host_text(e, "main_generate.h"));
         if (id == LOOP_unmask)
                 text_printf(c, "\n%s", host_text(e, "main_unmask.h"));

@@ -30,6 +30,7 @@ bool is_batched(const Emit *e);    /* an instance holds several sequences */
 bool has_beams(const Emit *e);     /* has a beam search, with a beam in each slot */
 bool has_own_beams(const Emit *e); /* and its command line uses it without options, as its loop states it */
 bool has_pages(const Emit *e);     /* states are stored in pages */
+bool has_languages(const Emit *e); /* the command line has --languages: an encoder reads its text or sound */
 bool is_freestanding(const Emit *e);
 /* Text of a runtime file for this program: without its first comment, conditions resolved, names replaced. */
 const char *host_text(const Emit *e, const char *file);

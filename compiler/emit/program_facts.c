@@ -104,23 +104,22 @@ static bool has_spans(const Emit *e)
         return false;
 }
 
+bool has_languages(const Emit *e)
+{
+        return e->o && e->o->with_main &&
+               (main_is(e, LOOP_transcribe) ||
+                (e->o->feeds_prompt && (!e->o->main_loop || main_is(e, LOOP_generate))));
+}
+
 static bool repeats_no_ngram(const Graph *g)
 {
         return loop_setting(graph_loop(g, "generate"), "no_repeat_ngram_size");
 }
 
-/* Whether a loop completes texts by filling masks. */
-static bool has_unmask(const Emit *e)
+static bool prescribes(const Emit *e)
 {
-        for (int i = 0; e->o && i < e->o->nloop; i++)
-                if (loop_number(e->o->loop[i].loop->name) == LOOP_unmask)
-                        return true;
-        return false;
-}
-
-static bool prescribes(const Graph *g)
-{
-        return *loop_tokens(g, "first") >= 0 || *loop_tokens(g, "forbid") >= 0 ||
+        const Graph *g = e->g;
+        return has_languages(e) || *loop_tokens(g, "first") >= 0 || *loop_tokens(g, "forbid") >= 0 ||
                *loop_tokens(g, "forbid_first") >= 0 || *loop_tokens(g, "last") >= 0 ||
                loop_setting(graph_loop(g, "generate"), "min_new_tokens") || repeats_no_ngram(g);
 }
@@ -164,7 +163,7 @@ static bool prescribes(const Graph *g)
         FACT(SYSTEM, !is_freestanding(e))                                                                    \
         FACT(WEIGHTS_INSIDE, o && o->home != WEIGHTS_MAPPED)                                                 \
         FACT(WINDOWS, !*p->target->machine->defined)                                                         \
-        FACT(PRESCRIBED, prescribes(e->g))                                                                   \
+        FACT(PRESCRIBED, prescribes(e))                                                                      \
         FACT(NO_REPEATS, repeats_no_ngram(e->g))                                                             \
         FACT(SAMPLING, o &&sampling_has_effect(&o->sampling.own))                                            \
         FACT(TOKENIZER, o && o->tables)                                                                      \
@@ -178,6 +177,7 @@ static bool prescribes(const Graph *g)
         FACT(DRAFTS, o && !main_is(e, LOOP_unmask) && max_drafts(e) > 0)                                     \
         FACT(COMMAND, o && (o->with_main || o->with_page))                                                   \
         FACT(PROMPT_FED, o && o->feeds_prompt && !main_is(e, LOOP_transcribe))                               \
+        FACT(LANGUAGES, has_languages(e))                                                                    \
         FACT(SOUND_FED, main_is(e, LOOP_transcribe))                                                         \
         FACT(FILL, main_is(e, LOOP_fill))                                                                    \
         FACT(EMBED, main_is(e, LOOP_embed))                                                                  \

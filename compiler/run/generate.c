@@ -475,6 +475,7 @@ const char *generate(Engine *e, const Plan *p, const Tokenizer *tokenizer, const
                          .hashes = how->hash,
                          .drafts = how->drafts < p->chunk ? how->drafts : (int)p->chunk,
                          .penalties = how->penalties};
+        all.tokens.first = how->first ? how->first : all.tokens.first;
         if (how->constraint)
                 constraint_begin(how->constraint, !how->talk && n > 1);
         void *room = malloc(generation_room(all.vocab, all.context, all.drafts));

@@ -15,6 +15,7 @@
 #include "../../runtime/grammar_rule.h"
 #include "../../runtime/talk.h"
 #include "../../runtime/generation.h"
+#include "../../runtime/languages.h"
 #include "../../runtime/beams.h"
 #include "../../runtime/beam_run.h"
 #include "../../runtime/real_tables.h"
@@ -267,6 +268,8 @@ typedef struct {
         BeamOptions beams;   /* the text is shown at the end */
         void **fed;          /* [ninput], or NULL: inputs that are fed separately, and NULL for the tokens */
         const int64_t *size; /* for `fed`: [nnamed] */
+        const int32_t
+                *first; /* tokens at the beginning of the text in place of the loop's, ended by -1; or NULL */
         const int32_t *suppress;     /* tokens that are never sampled, ended by -1; or NULL */
         const UnmaskLoop *unmask;    /* NULL: token by token */
         Constraint *constraint;      /* the constraint of the text, with the same tokenizer; or NULL */

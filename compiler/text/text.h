@@ -10,6 +10,7 @@
 
 #include "../../runtime/facts.h"
 #include "../../runtime/token_tables.h"
+#include "../../runtime/language_mark.h"
 #include "../../runtime/token_wordpiece.h"
 #include "../../runtime/token_unigram.h"
 #include "../../runtime/token_bpe.h"
