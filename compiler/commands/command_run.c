@@ -69,8 +69,9 @@ static int run_chosen(Model *m, const CommandOptions *o, const PackedWeights *be
         const char *command = arena_printf(&m->arena, "run %s", loop_info[id].name);
         if (!options_fit(o, command))
                 return WRONG_USAGE;
-        if (id == LOOP_generate)
-                return run_generate(m, o, begun, draft, only_chat ? RUN_CHAT : RUN_TEXT, NULL);
+        if (id == LOOP_generate || id == LOOP_unmask)
+                return run_generate(m, o, begun, draft, only_chat ? RUN_CHAT : RUN_TEXT, NULL,
+                                    id == LOOP_unmask ? loop : NULL);
         if (!only_chat)
                 return run_model_loop(m, o, begun, draft, loop, id);
         fprintf(stderr, "lathe chat: %s holds no conversations: its loop is %s; `lathe run` runs it\n",

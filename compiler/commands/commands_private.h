@@ -156,9 +156,10 @@ void evaluation_free(Evaluation *e);
 /* Loops, on a model after its passes.  Each returns an exit code.  command_run.c selects one.  begun: from
  * packed_weights_begin(); ownership passes to the callee. */
 typedef enum { RUN_TEXT, RUN_CHAT } RunMode; /* RUN_CHAT: a model without conversations is an error */
-/* draft: of draft_model_load().  sounds: files to be fed, each for a text of its own; NULL: none */
+/* draft: of draft_model_load().  sounds: files to be fed, each for a text of its own; NULL: none.  unmask: loop unmask; NULL: token
+ * by token */
 int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, DraftModel *draft,
-                 RunMode mode, const WordList *sounds);
+                 RunMode mode, const WordList *sounds, const Loop *unmask);
 typedef struct {
         Evaluation e;
         const Loop *loop;

@@ -176,7 +176,8 @@ static int take_turns(void *of, const int32_t *ids, int64_t n)
         Draft *draft = s->how.draft;
         const char *error = NULL;
         atomic_store(&is_answering, true);
-        for (int64_t i = 0; i < n && !error && !s->how.fed && !atomic_load(&interrupted); i += chunk)
+        for (int64_t i = 0; i < n && !error && !s->how.fed && !s->unmasks && !atomic_load(&interrupted);
+             i += chunk)
                 error = generate_take(s->engine, s->plan, draft, ids + i, n - i < chunk ? n - i : chunk,
                                       NULL);
         atomic_store(&is_answering, false);

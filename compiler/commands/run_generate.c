@@ -522,7 +522,7 @@ static bool is_one_prompt(const CommandOptions *o)
 }
 
 int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, DraftModel *draft,
-                 RunMode mode, const WordList *sounds)
+                 RunMode mode, const WordList *sounds, const Loop *unmask)
 {
         CommandOptions own = *o;
         GenerateSession s = {.o = &own,
@@ -532,7 +532,8 @@ int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, 
                              .mode = mode,
                              .sounds = sounds,
                              .begin = o->begun};
-        own.beams = beams_settled(m->graph, o);
+        if (!unmask)
+                own.beams = beams_settled(m->graph, o);
         if (own.beams.beams)
                 own.slots = own.beams.beams;
         int code = is_one_prompt(o) ? chat_given_read(&s.given_chat, &m->arena, o, "run") : WRONG_USAGE;

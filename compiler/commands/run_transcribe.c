@@ -33,5 +33,5 @@ int run_transcribe(LoopRun *r)
         }
         own.nfile = 1; /* words after the model are no prompt */
         r->e.packed = (PackedWeights){0};
-        return run_generate(r->e.m, &own, &begun, r->draft, RUN_TEXT, &sounds);
+        return run_generate(r->e.m, &own, &begun, r->draft, RUN_TEXT, &sounds, NULL);
 }

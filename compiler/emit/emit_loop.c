@@ -300,7 +300,7 @@ static void emit_unmask(const Emit *e, const EmitLoop *l, Text *c)
         static const char *const files[] = {"sampler.h", NULL};
         const char *function = host_text(e, function_file[LOOP_unmask]);
         text_printf(c, "enum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64 " };\n%s\n", loop_columns(e, l),
-                    dim_bound(e->g, l->parts.input->type.dim[0]), loop_tokens_text(e->arena, e->g));
+                    dim_bound(e->g, l->parts.input->type.dim[0]), loop_tokens_text(e->arena, e->g, true));
         if (sampling_has_effect(&e->o->sampling.own))
                 emit_sampling(e, "sampling_of_loop", &e->o->sampling, e->o->with_main, c);
         paste_runtime(c, files, e->facts, NULL, function);

@@ -116,6 +116,15 @@ static bool repeats_no_ngram(const Graph *g)
         return loop_setting(graph_loop(g, "generate"), "no_repeat_ngram_size");
 }
 
+/* Whether a loop completes texts by filling masks. */
+static bool has_unmask(const Emit *e)
+{
+        for (int i = 0; e->o && i < e->o->nloop; i++)
+                if (loop_number(e->o->loop[i].loop->name) == LOOP_unmask)
+                        return true;
+        return false;
+}
+
 static bool prescribes(const Emit *e)
 {
         const Graph *g = e->g;
