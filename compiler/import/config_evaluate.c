@@ -176,7 +176,7 @@ static bool key_fits(Import *m, const Ast *key, const ConfigField *f)
 }
 
 /* The value, which keeps where it was read. */
-static ConfigValue value_from(const ConfigField *f)
+static ConfigValue value_as_read(const ConfigField *f)
 {
         ConfigValue v = f->value;
         v.from = f;
@@ -189,7 +189,7 @@ static ConfigValue key_value(Import *m, ImportEntry *entry)
         ConfigField *f = key_in_file(m, key->name);
         if (f) {
                 f->seen = true;
-                return key_fits(m, key, f) ? value_from(f) : (ConfigValue){0};
+                return key_fits(m, key, f) ? value_as_read(f) : (ConfigValue){0};
         }
         if (key->kid[2]) {
                 entry->defaulted = true;
@@ -331,7 +331,7 @@ static ConfigValue seen_field(ConfigObject *object, ConfigField *f)
         if (!f)
                 return (ConfigValue){0};
         f->seen = true;
-        return value_from(f);
+        return value_as_read(f);
 }
 
 /* The field "5", "05", .. of an object. */

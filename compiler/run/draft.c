@@ -4,8 +4,8 @@
  * Its cache is kept between calls.  Only new tokens of a text are computed.  Positions that differ, because
  * drafts were wrong or the text is another one, are taken back first.
  *
- * A model of `loop draft` also reads values of the first one (DeepSeek-AI, 2024, "DeepSeek-V3 Technical Report", the
- * module of multi-token prediction; Li et al., 2024, "EAGLE").  Its row i is the value of the first model at position i
+ * A model of `loop draft` also reads values of the first one (Gloeckle et al., 2024, "Better & faster large language models
+ * via multi-token prediction"; Li et al., 2024, "EAGLE").  Its row i is the value of the first model at position i
  * and the token of position i + 1.  After the last such row, its own outputs take the place of the values; these rows
  * are taken back before the next drafts. */
 #include <stdlib.h>
