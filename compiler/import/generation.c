@@ -383,7 +383,7 @@ static const char *const generation_keys[] = {
         /* read in some cases, which generation_not_done() examines */
         "bad_words_ids", "forced_decoder_ids", "max_length", "min_length", "num_beams", "length_penalty",
         "early_stopping", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h",
-        /* about time, memory, what is returned, and drafts, which do not change the text */
+        /* of time, memory, returned values and drafts: they do not change the text */
         "use_cache", "cache_implementation", "cache_config", "max_cache_len", "return_legacy_cache",
         "low_memory", "prefill_chunk_size", "compile_config", "disable_compile", "continuous_batching_config",
         "return_dict_in_generate", "output_attentions", "output_hidden_states", "output_scores",
@@ -401,7 +401,7 @@ static bool is_generation_key(const char *key)
         return false;
 }
 
-/* Adds keys that ask for what is not done in this combination, though others ask for it that are. */
+/* Adds keys that are supported, but not with their value here or beside these other keys. */
 static void add_not_done_in_part(Import *m, Paths *found)
 {
         static const char *const drawn[] = {"typical_p", "epsilon_cutoff", "eta_cutoff", "top_h"};
