@@ -6,7 +6,7 @@ from core import MOST_ELEMENTS, SIZES, Value
 class Blocks:
     # ---- attention, in several spellings ----
 
-    def chosen(self, s, most):
+    def chosen_keys(self, s, most):
         """Keys by rank: integers of which many are equal, so that f32 and f64 choose the same ones.  most: keys there are."""
         r = self.r
         rank = f"real(({r.pick([1, 2, 3, 5])} * col({s}) + {r.pick([1, 2])} * row({s})" + self.maybe(30, f" + head({s})") + f") % {r.pick([2, 5, 7, 11])})"
@@ -16,7 +16,7 @@ class Blocks:
 
     def mask(self, s, most=1):
         if self.r.chance(20):
-            return self.chosen(s, most)
+            return self.chosen_keys(s, most)
         r, later = self.r, not self.causal
         masks = [f"where(col({s}) <= row({s}), {s}, -inf)", f"{s} + where(col({s}) > row({s}), -inf, 0)",
                  f"where(not (col({s}) > row({s})), {s}, -inf)", f"sliding({s}, window: {1 + r.below(20)})", f"causal({s})",

@@ -33,7 +33,14 @@ from shared import Shared
 from iterations import Iterations
 
 
-class Model(Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Along, Attended, Hidden, Iterations, Latents, Layers, Neighbours, Operands, Recurrent, Shared):
+PARTS = [Core, Formulas, Blocks, Library, Families, Pairs, Ahead, Along, Attended, Hidden, Iterations, Latents, Layers, Neighbours, Operands,
+         Recurrent, Shared]
+METHODS = [name for part in PARTS for name in vars(part) if not name.startswith("__")]
+if len(set(METHODS)) < len(METHODS):
+    raise TypeError("more than one part of Model has " + ", ".join(sorted({name for name in METHODS if METHODS.count(name) > 1})))
+
+
+class Model(*PARTS):
     def __init__(self, seed):
         super().__init__(seed)
         self.imports, self.before = [], []

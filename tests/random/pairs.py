@@ -51,7 +51,7 @@ class Pairs:
             return f"{pair} @ {self.weight([inner, outer])}"
         return f"{pair} @ {self.weight([outer, inner])}'"
 
-    def weighted(self, scores, x, y, heads):
+    def weighted_pairs(self, scores, x, y, heads):
         """softmax over the second rows, by heads, and what they pick."""
         v, s = self.fresh(), self.fresh()
         self.line(f"{v} = split(linear({y.name}, {heads * 5}) as v{v}, {heads})")
@@ -75,7 +75,7 @@ class Pairs:
         m = self.r.pick([n, n, 2 * n, 1])
         act = self.r.pick(["", "tanh", "silu"])
         self.line(f"{f} = {act}({self.mixed(t, n, m)})")
-        return self.weighted(f"transpose({f}, {back})", x, y, m)
+        return self.weighted_pairs(f"transpose({f}, {back})", x, y, m)
 
     def by_distance(self, x, y, n):
         d, h, f, q, b = (self.fresh() for _ in range(5))
@@ -85,7 +85,7 @@ class Pairs:
         self.line(f"{h} = max({self.mixed(f'reshape({d}, [.., 1])', 1, hidden)}, 0)")
         self.line(f"{f} = {self.mixed(h, hidden, n)}")
         self.line(f"{b} = transpose({f}, [2, 0, 1])")
-        return self.weighted(f"{q} @ {q}' + {b}", x, y, n)
+        return self.weighted_pairs(f"{q} @ {q}' + {b}", x, y, n)
 
     def beside(self, x, y, n):
         """The pair's rows: what x and y give, added or side by side; and how wide they are."""
@@ -103,7 +103,7 @@ class Pairs:
         pair, width = self.beside(x, y, n)
         e = self.fresh()
         self.line(f"{e} = tanh({self.mixed(pair, width, n)})")
-        return self.weighted(f"reshape({self.mixed(e, n, 1)}, [1, {x.shape[0]}, {y.shape[0]}])", x, y, 1)
+        return self.weighted_pairs(f"reshape({self.mixed(e, n, 1)}, [1, {x.shape[0]}, {y.shape[0]}])", x, y, 1)
 
     def gated_pairs(self, x, y, n):
         """Two products of one pair in one formula, and what a row has of all its pairs."""
