@@ -155,6 +155,8 @@ entry   : %empty                                { $$ = NULL; }
         | error                                 { $$ = NULL; }
         | STRING '=' expr                       { $$ = name_tree(node(p, AST_MAP, @$, KIDS($3)), $1, @1); }
         | NAME string                           { $$ = name_tree(node(p, AST_RULE, @$, KIDS($2)), $1, @1); }
+        | NAME string '=' expr
+                { $$ = name_tree(node(p, AST_MAP, @$, KIDS($4, name_tree(node(p, AST_RULE, @1, KIDS($2)), $1, @1))), $2->name, @2); }
         | entry_if
         ;
 entry_if: IF expr '{' entries '}'               { $$ = node(p, AST_ENTRY_IF, @$, KIDS($2, $4, NULL)); }

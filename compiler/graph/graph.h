@@ -322,7 +322,7 @@ typedef enum { CK_MAP, CK_DROP, CK_OPTIONAL } CkKind;
 typedef struct {
         CkKind kind;
         const char *name; /* with {i} replaced */
-        Node *expr;       /* NULL for drop and optional */
+        Node *expr;       /* NULL for drop; of an optional tensor the weights that it repeats, or NULL */
         Span span;
 } CkEntry;
 

@@ -329,26 +329,11 @@ static ConfigValue config_numbers(const ConfigCall *c)
         return new_list(c->m, (int)t->count, item);
 }
 
-/* Whether two tensors contain the same numbers; stops at the first block that differs. */
-static bool same_numbers(Import *m, const CkTensor *a, const CkTensor *b)
-{
-        if (a->rank != b->rank || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) != 0)
-                return false;
-        double *x = NEW_ARRAY(m->arena, double, CK_BLOCK), *y = NEW_ARRAY(m->arena, double, CK_BLOCK);
-        for (int64_t at = 0; at < a->count; at += CK_BLOCK) {
-                int64_t n = a->count - at < CK_BLOCK ? a->count - at : CK_BLOCK;
-                if (!checkpoint_read_f64(a, at, n, x) || !checkpoint_read_f64(b, at, n, y) ||
-                    memcmp(x, y, (size_t)n * sizeof *x) != 0)
-                        return false;
-        }
-        return true;
-}
-
 /* Missing weights do not affect the result, so none is marked as used. */
 static ConfigValue config_differ(const ConfigCall *c)
 {
         const CkTensor *a = nth_tensor(c, 0), *b = nth_tensor(c, 1);
-        return config_bool(a && b && !same_numbers(c->m, a, b));
+        return config_bool(a && b && !checkpoint_same_numbers(a, b));
 }
 
 /* ---- tokens and labels ---- */

@@ -556,6 +556,8 @@ static void ast_print_line(AstPrinter *p, const Ast *tree)
                 print_expr(p, tree->kid[0], ANY);
                 return;
         case AST_MAP:
+                if (tree->nkid > 1)
+                        fprintf(p->stream, "%s ", tree->kid[1]->name);
                 print_text(p->stream, tree->name);
                 print_typed(p, NULL, tree->kid[0]);
                 return;

@@ -401,7 +401,7 @@ static bool make_entry(CheckpointEntry *entry)
         Node *n = is_poison(v) ? NULL : to_tensor(e, v, right->span);
         const char *name = n ? filled_name(entry, scope) : NULL;
         if (name) {
-                add_entry(e, CK_MAP, name, n, entry->map->span);
+                add_entry(e, entry->map->nkid > 1 ? CK_OPTIONAL : CK_MAP, name, n, entry->map->span);
                 entry->made++;
         }
         entry->made += e->absent != absent;

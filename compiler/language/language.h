@@ -137,7 +137,7 @@ const char *knob_expects(Arena *a, const Knob *k);
         X(MEMBERS, "members")       /*                    (MEMBER or STMT)… */                               \
         X(MEMBER, "member")         /* its name           PARAMS DO? EXPR? (as BLOCK) */                     \
         X(ENTRIES, "entries")       /*                    (MAP RULE ENTRY_IF)… */                            \
-        X(MAP, "map")               /* published name     EXPR */                                            \
+        X(MAP, "map")               /* published name     EXPR, RULE of an optional tensor */                \
         X(RULE, "rule")             /* "drop", "optional" STRING (published name) */                         \
         X(ENTRY_IF, "entry-if")     /*                    EXPR ENTRIES (ENTRIES or ENTRY_IF)? */             \
         X(SOURCES, "sources")       /* of a config        ARCHITECTURE… */                                   \

@@ -87,6 +87,8 @@ static void check_rules(Parser *p, const Ast *tree)
                 return;
         for (int i = 0; i < tree->nkid; i++)
                 check_rules(p, tree->kid[i]);
+        if (tree->kind == AST_MAP && tree->nkid > 1 && strcmp(tree->kid[1]->name, rule[0]) == 0)
+                syntax_error(p, tree->kid[1]->name_span, "a tensor that is dropped has no weights");
         if (tree->kind != AST_RULE || strcmp(tree->name, rule[0]) == 0 || strcmp(tree->name, rule[1]) == 0)
                 return;
         syntax_error(p, tree->name_span, "a checkpoint has no rule '%s'", tree->name);

@@ -205,11 +205,26 @@ bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor *
         FaultKind unused = {{.arena = a},
                             "that the model does not use",
                             "a checkpoint lists the tensors that its model does not use: drop \"NAME\""};
+        FaultKind differing = {{.arena = a},
+                               "with other numbers than the one that has the same weights in the model",
+                               "if the file is right, the model needs a weight for each: is a key that ties "
+                               "them, as tie_word_embeddings, true by mistake?"};
         if (map->graph->nentry == 0)
                 missing.hint = "the model has no checkpoint entries, so tensors go by the weights' own names";
+        for (int i = 0; i < map->npublished; i++)
+                tensor[i] = checkpoint_find(file, map->published[i].name);
+        for (int i = 0; i < map->repeated->npublished; i++) {
+                const Published *p = &map->repeated->published[i];
+                const CkTensor *t = checkpoint_find(file, p->name);
+                if (!tensor[p->twin])
+                        tensor[p->twin] = t;
+                else if (t && !checkpoint_same_numbers(t, tensor[p->twin]))
+                        fault_add(&differing.faults, p->span, "\"%s\" and \"%s\"", p->name,
+                                  map->published[p->twin].name);
+        }
         for (int i = 0; i < map->npublished; i++) {
                 const Published *p = &map->published[i];
-                const CkTensor *t = tensor[i] = checkpoint_find(file, p->name);
+                const CkTensor *t = tensor[i];
                 const char *shape = shape_text(a, p->rank, p->shape);
                 if (!t)
                         add_missing(&missing.faults, map, file, p);
@@ -224,9 +239,9 @@ bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor *
                                          "layer[i].ffn.up.w'";
         }
         find_unused(map, file, &unused.faults);
-        const FaultKind *kind[] = {&missing, &misshapen, &unreadable, &unused};
+        const FaultKind *kind[] = {&missing, &misshapen, &unreadable, &unused, &differing};
         bool good = true;
-        for (int i = 0; i < 4; i++)
+        for (size_t i = 0; i < sizeof kind / sizeof *kind; i++)
                 good = check_report(kind[i], checkpoint_path(file), diag) && good;
         return good;
 }

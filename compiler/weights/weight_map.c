@@ -532,20 +532,69 @@ static int64_t count_tensors(const Graph *g)
         return n;
 }
 
+static WeightMap *map_new(Arena *arena, const Graph *g)
+{
+        WeightMap *map = NEW(arena, WeightMap);
+        map->graph = g;
+        map->published = NEW_ARRAY(arena, Published, count_tensors(g));
+        return map;
+}
+
+static bool map_entries(MapWalk *w, CkKind kind)
+{
+        const Graph *g = w->map->graph;
+        bool good = true;
+        for (int i = 0; i < g->nentry; i++) {
+                w->failed = false;
+                if (g->entry[i].kind == kind && g->entry[i].expr)
+                        map_entry(w, &g->entry[i]);
+                good = good && !w->failed;
+        }
+        return good;
+}
+
+static bool same_piece(const Piece *a, const Piece *b)
+{
+        return a->weight == b->weight && a->slot == b->slot && a->mul == b->mul && a->add == b->add &&
+               a->from == b->from && a->to == b->to && a->ndigit == b->ndigit &&
+               memcmp(a->digit, b->digit, (size_t)a->ndigit * sizeof *a->digit) == 0;
+}
+
+/* Finds the tensor with the same numbers for each that an entry allows to be there once more. */
+static bool find_twins(WeightMap *map, Diag *diag)
+{
+        bool good = true;
+        for (int i = 0; i < map->repeated->npublished; i++) {
+                Published *p = &map->repeated->published[i];
+                for (p->twin = 0; p->twin < map->npublished; p->twin++) {
+                        const Published *q = &map->published[p->twin];
+                        bool same = p->rank == q->rank && p->npiece == q->npiece &&
+                                    memcmp(p->shape, q->shape, (size_t)p->rank * sizeof *p->shape) == 0;
+                        for (int64_t k = 0; same && k < p->npiece; k++)
+                                same = same_piece(map->repeated->piece[p->first + k],
+                                                  map->piece[q->first + k]);
+                        if (same)
+                                break;
+                }
+                if (p->twin < map->npublished)
+                        continue;
+                good = false;
+                diag_error(diag, p->span, "no other entry has the numbers of \"%s\"", p->name);
+                diag_hint(diag, "an optional tensor repeats one that an entry gives, as a whole");
+        }
+        return good;
+}
+
 WeightMap *weight_map(Arena *arena, const Graph *g, Diag *diag)
 {
-        MapWalk w = {.map = NEW(arena, WeightMap), .arena = arena, .diag = diag};
-        w.map->graph = g;
-        w.map->published = NEW_ARRAY(arena, Published, count_tensors(g));
+        MapWalk w = {.map = map_new(arena, g), .arena = arena, .diag = diag};
+        MapWalk repeated = {.map = map_new(arena, g), .arena = arena, .diag = diag};
         bool good = map_check_names(arena, g, diag);
-        for (int i = 0; i < g->nentry; i++) {
-                w.failed = false;
-                if (g->entry[i].kind == CK_MAP)
-                        map_entry(&w, &g->entry[i]);
-                good = good && !w.failed;
-        }
+        good = map_entries(&w, CK_MAP) && good;
         if (g->nentry == 0)
                 map_slots(&w);
         index_slots(arena, w.map);
-        return good && weight_cover(w.map, diag) ? w.map : NULL;
+        w.map->repeated = repeated.map;
+        good = good && weight_cover(w.map, diag) && map_entries(&repeated, CK_OPTIONAL);
+        return good && find_twins(w.map, diag) ? w.map : NULL;
 }

@@ -35,9 +35,11 @@ typedef struct {
         int64_t shape[MAX_RANK];
         int64_t count;
         int64_t first, npiece; /* pieces in WeightMap.piece */
+        int twin;              /* in WeightMap.repeated: the published tensor that holds the same numbers */
 } Published;
 
-typedef struct {
+typedef struct WeightMap WeightMap;
+struct WeightMap {
         const Graph *graph;
         Published *published; /* in the order of entries */
         int npublished;
@@ -46,7 +48,8 @@ typedef struct {
         Piece **by_slot;     /* [npiece] sorted by weight and slot */
         int64_t *slot_first; /* [slots of all weights + 1] start of a slot's pieces in by_slot */
         int64_t *slot_base;  /* [weights] a weight's first index in slot_first */
-} WeightMap;
+        WeightMap *repeated; /* tensors and pieces of `optional "name" = weights` */
+};
 
 /* weight_map.c: the map by the graph's entries, or by slot names without entries.  NULL: errors were
  * reported. */

@@ -130,6 +130,8 @@ struct json_t *checkpoint_pairs_json(const Checkpoint *checkpoint, int64_t longe
  * round F64. */
 bool checkpoint_read_f32(const CkTensor *tensor, int64_t first, int64_t count, float *out);
 bool checkpoint_read_f64(const CkTensor *tensor, int64_t first, int64_t count, double *out);
+/* Whether two tensors have one shape and the same numbers; stops at the first block that differs. */
+bool checkpoint_same_numbers(const CkTensor *a, const CkTensor *b);
 /* Releases the pages of these elements; they can be read again. */
 void checkpoint_let_go(const CkTensor *tensor, int64_t first, int64_t count);
 /* pack.c: the same for pages of a mapped file that begin in this range. */
