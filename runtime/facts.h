@@ -98,6 +98,7 @@
  * inputs. */
 #define HAS_FILL 1
 #define HAS_EMBED 1
+#define HAS_SPARSE 1 /* with a weight for each token */
 #define HAS_CLASSES 1
 #define HAS_PAIRS 1
 #define HAS_TAGS 1 /* it joins tokens with the same label */

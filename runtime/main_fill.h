@@ -11,21 +11,6 @@ typedef struct {
         int64_t masks, at; /* number of masks; number of printed masks */
 } Blanks;
 
-static void print_filling(const $model *m, int64_t token)
-{
-#if HAS_TOKENIZER
-        static char text[TEXT_ROOM];
-        $model_text alone = {{0}, 0, 0};
-        terminal_print(stdout, "  ");
-        terminal_write(stdout, text, (size_t)$model_decode(m, &alone, (int32_t)token, $MODEL_CONTROL, text));
-        terminal_write(stdout, text, (size_t)$model_decode_end(&alone, text));
-        terminal_end(stdout);
-#else
-        (void)m;
-        (void)token;
-#endif
-}
-
 static int show_mask(void *of, int64_t place, const double *probabilities)
 {
         Blanks *b = of;
@@ -36,7 +21,7 @@ static int show_mask(void *of, int64_t place, const double *probabilities)
                 terminal_print(stdout, "%s, mask %lld\n", b->text, (long long)b->at);
         for (int64_t i = 0; i < b->s->top && (token = likely_next(probabilities, FILL_COLUMNS, token)) >= 0; i++) {
                 terminal_print(stdout, "%8.4f  %lld", probabilities[token], (long long)token);
-                print_filling(b->s->m, token);
+                print_token_text(b->s->m, token);
                 terminal_print(stdout, "\n");
         }
         b->s->hash = hash_doubles(b->s->hash, probabilities, FILL_COLUMNS);

@@ -43,6 +43,9 @@ static void usage(FILE *to, const char *program)
 #if HAS_FILL
                 "  --top K       the K likeliest tokens (default 5)\n"
 #endif
+#if HAS_SPARSE
+                "  --top K       print the K tokens of the largest weights (default 10)\n"
+#endif
 #if HAS_PAIRS
                 "  --top K       the K likeliest classes (default 5)\n"
 #elif HAS_CLASSES
@@ -64,6 +67,24 @@ static void usage(FILE *to, const char *program)
                 program, text_help, program, text_example);
 }
 
+#if HAS_FILL || HAS_SPARSE
+/* Prints the text of a token after its number. */
+static void print_token_text(const $model *m, int64_t token)
+{
+#if HAS_TOKENIZER
+        static char text[TEXT_ROOM];
+        $model_text alone = {{0}, 0, 0};
+        terminal_print(stdout, "  ");
+        terminal_write(stdout, text, (size_t)$model_decode(m, &alone, (int32_t)token, $MODEL_CONTROL, text));
+        terminal_write(stdout, text, (size_t)$model_decode_end(&alone, text));
+        terminal_end(stdout);
+#else
+        (void)m;
+        (void)token;
+#endif
+}
+#endif
+
 #if HAS_EMBED
 /* The prompt of a name; ends the program if there is none. */
 static const char *prompt_named(const char *program, const char *name)
@@ -83,11 +104,14 @@ static void options(Session *s, char **argv)
 #if HAS_CLASSES && !HAS_PAIRS
         s->top = 1;
 #endif
+#if HAS_SPARSE
+        s->top = SPARSE_TOP;
+#endif
         for (int i = 1; argv[i]; i++) {
                 const char *a = argv[i];
                 if (common_option(argv, &i, &s->common, usage))
                         continue;
-#if HAS_FILL || HAS_CLASSES
+#if HAS_FILL || HAS_CLASSES || HAS_SPARSE
                 if (!strcmp(a, "--top")) {
                         s->top = (int64_t)option_number(argv, i++, 1, 1e9);
 #if HAS_TAGS
@@ -237,7 +261,7 @@ static int process_text(Session *s, const char *text)
         if (error != -1)
                 return error;
         s->faults++; /* the others are still processed */
-#if HAS_EMBED
+#if HAS_EMBED && !HAS_SPARSE
         terminal_print(stdout, "null\n");
 #endif
         return 0;

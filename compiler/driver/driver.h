@@ -409,6 +409,7 @@ typedef struct {
 } Likely;
 const Likely *likeliest_first(Arena *a, const float *logits, int64_t n, int activation);
 int loop_activation(const Loop *l); /* loop_form.c: of loop classify */
+bool loop_is_sparse(const Loop *l); /* whether loop embed has a weight for each token */
 bool loop_joins(const Loop *l);     /* whether loop classify joins tokens to spans */
 /* The windows of loop answer. */
 AnswerForm answer_form(const Graph *g, const Loop *l, const LoopParts *parts);

@@ -36,6 +36,11 @@ static bool truth_setting(const Loop *l, const char *name, bool without)
         return s ? s->number != 0 : without;
 }
 
+bool loop_is_sparse(const Loop *l)
+{
+        return loop_number(l->name) == LOOP_embed && truth_setting(l, "sparse", false);
+}
+
 bool loop_joins(const Loop *l)
 {
         return truth_setting(l, "spans", false);

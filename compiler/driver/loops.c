@@ -348,6 +348,20 @@ static const char *windows_fault(const Graph *g, const Loop *l, const LoopParts 
                                       (long long)f.window, (long long)f.overlap);
 }
 
+/* A sparse vector has no more numbers than there are tokens. */
+static const char *sparse_fault(const Graph *g, const Loop *l, const LoopParts *parts)
+{
+        const Type *t = &g->output[parts->output].node->type;
+        const int64_t width = dim_value(t->dim[t->rank - 1], NULL);
+        return !loop_is_sparse(l) || width == parts->input->bound
+                       ? NULL
+                       : arena_printf(g->arena,
+                                      "a vector with a number for each of the %lld tokens, since it is sparse, "
+                                      "and %s is %s",
+                                      (long long)parts->input->bound, output_name(&g->output[parts->output]),
+                                      type_text(g->arena, g, t));
+}
+
 static const char *expansion_fault(const Graph *g, const Loop *l, const LoopParts *parts)
 {
         static const char *const length[] = {"query_tokens", "max_tokens", "expand_to"};
@@ -410,6 +424,8 @@ static const char *knobs_fault(const Graph *g, const Loop *l, LoopId id, const L
                 return windows_fault(g, l, parts);
         if (id == LOOP_rank)
                 return expansion_fault(g, l, parts);
+        if (id == LOOP_embed)
+                return sparse_fault(g, l, parts);
         if (id == LOOP_unmask)
                 return unmask_knobs_fault(g, l, parts);
         if (id == LOOP_classify && loop_input(id, parts) == LOOP_IN_TOKENS)

@@ -87,6 +87,13 @@ static bool main_is(const Emit *e, LoopId id)
         return e->o && e->o->main_loop && loop_number(e->o->main_loop->loop->name) == (int)id;
 }
 
+/* Whether the program's loop makes vectors with a weight for each token. */
+static bool is_sparse(const Emit *e)
+{
+        const Setting *s = main_is(e, LOOP_embed) ? loop_setting(e->o->main_loop->loop, "sparse") : NULL;
+        return s && s->number != 0;
+}
+
 /* Whether the program's loop classifies texts, rank 1, or their tokens, 2. */
 static bool main_classifies(const Emit *e, int rank)
 {
@@ -190,6 +197,7 @@ static bool prescribes(const Emit *e)
         FACT(SOUND_FED, main_is(e, LOOP_transcribe))                                                         \
         FACT(FILL, main_is(e, LOOP_fill))                                                                    \
         FACT(EMBED, main_is(e, LOOP_embed))                                                                  \
+        FACT(SPARSE, is_sparse(e))                                                                           \
         FACT(CLASSES, main_classifies(e, 1) || main_classifies(e, 2))                                        \
         FACT(PAIRS, main_classifies(e, 1))                                                                   \
         FACT(TAGS, main_classifies(e, 2) && finds_spans(e, o->main_loop))                                    \

@@ -148,11 +148,13 @@ typedef struct {
         const char *template; /* of its pairs, or NULL */
         bool ranks;           /* each token has a vector */
         bool is_colbert;      /* it has the architecture HF_ColBERT */
+        bool is_sparse;       /* the vector has a weight for each token of the vocabulary */
+        bool is_cosine;       /* such vectors are compared by their cosine, not by their product */
         RankSettings rank;
         const char *backbone;   /* folder of the Transformer within the directory: "", or "0_Transformer/" */
         Paths statement;        /* statements of the block that computes the vector */
         Paths entry;            /* entries of the checkpoint: weights of the modules */
-        int64_t width;          /* width of the tokens' vectors in the Pooling; 0: not given */
+        int64_t width;          /* width that the Pooling expects; 0: not given */
         const char *activation; /* of a cross-encoder, its class in torch.nn; NULL: not given */
         int64_t limit;          /* maximum of tokens of a text, which is truncated; 0: not given */
         const char *prompts, *prompt; /* prompts by name, an object as JSON; the default one; or NULL */
@@ -217,6 +219,7 @@ typedef struct {
 
 /* item.c */
 const StatedLoop *item_loop_named(const Import *m, const char *name); /* NULL: the item has none */
+void item_loop_drop(Import *m, const char *name);
 const Ast *config_find(Program *p, const char *name, File **file);
 bool import_chain(Import *m, const Ast *item, File *file); /* false after a message */
 void import_collect(Import *m, const Ast *statements);

@@ -199,6 +199,15 @@ const StatedLoop *item_loop_named(const Import *m, const char *name)
         return NULL;
 }
 
+void item_loop_drop(Import *m, const char *name)
+{
+        int n = 0;
+        for (int i = 0; i < m->nloop; i++)
+                if (strcmp(m->loop[i].name, name) != 0)
+                        m->loop[n++] = m->loop[i];
+        m->nloop = n;
+}
+
 static StatedLoop *loop_added(Import *m, const char *name)
 {
         StatedLoop *known = (StatedLoop *)item_loop_named(m, name);

@@ -1,7 +1,7 @@
 /* A directory of sentence-transformers: its modules as formulas of the printed model.
  *
- * modules.json lists the modules in order: a Transformer, which is the model of config.json, a Pooling, and
- * any number of Dense, LayerNorm and Normalize.  Each module's config.json becomes a statement of the block
+ * modules.json lists the modules in order: a Transformer, which is the model of config.json, a Pooling or
+ * SpladePooling, and any number of Dense, LayerNorm and Normalize.  Each module's config.json becomes a statement of the block
  * `sentence`, and its weights become entries of a checkpoint.  Settings for texts (maximum length, prompts)
  * become settings of `loop embed`.  Unknown modules and keys are rejected by name, since each of them may
  * change the vectors. */
@@ -112,11 +112,13 @@ static void say_modes(Modules *r, const int *mode, int n)
 static bool take_pooling(Modules *r)
 {
         int mode[MAX_MODES];
-        if (r->pooled || r->is_multi)
+        if (r->pooled || r->is_multi || r->is_masked)
                 return sentence_refuse(
                         r, r->span,
                         r->is_multi ? "Pooling in a model with a vector for each token is not supported"
-                                    : "a second Pooling is not supported");
+                        : r->pooled ? "a second Pooling is not supported"
+                                    : "Pooling after a Transformer with logits (fill-mask) is not supported: "
+                                      "expected SpladePooling");
         if (!sentence_keys(r, r->config,
                            "word_embedding_dimension embedding_dimension pooling_mode include_prompt "
                            "pooling_mode_cls_token pooling_mode_max_tokens pooling_mode_mean_tokens "
@@ -172,6 +174,13 @@ static bool weights_can_be_read(Modules *r)
         return false;
 }
 
+/* A weight of each token is not mixed with others. */
+static bool changes_a_dense_vector(Modules *r)
+{
+        return !r->s->is_sparse ||
+               sentence_refuse(r, r->span, "after SpladePooling, the only modules that are supported are Normalize and Dropout");
+}
+
 static bool take_dense(Modules *r)
 {
         Arena *a = r->m->arena;
@@ -179,6 +188,8 @@ static bool take_dense(Modules *r)
                            "in_features out_features bias activation_function module_input_name "
                            "module_output_name use_residual ",
                            "Dense"))
+                return false;
+        if (!changes_a_dense_vector(r))
                 return false;
         const char *v = sentence_variable(r), *act = block_of_activation(r);
         int64_t in = sentence_size(r, r->config, "in_features"),
@@ -214,7 +225,8 @@ static bool take_dense(Modules *r)
 
 static bool take_layernorm(Modules *r)
 {
-        if (!sentence_keys(r, r->config, "dimension ", "LayerNorm") || !weights_can_be_read(r))
+        if (!sentence_keys(r, r->config, "dimension ", "LayerNorm") || !weights_can_be_read(r) ||
+            !changes_a_dense_vector(r))
                 return false;
         if (!r->pooled)
                 return sentence_refuse(
@@ -272,7 +284,7 @@ static bool texts_go_forward(Modules *r, const ConfigField *f)
                 return false;
         if (!text || text->value.kind != CONFIG_OBJECT)
                 return sentence_wants(r, f, "an object with text");
-        const char *wanted = r->is_cross ? "logits" : "last_hidden_state";
+        const char *wanted = r->is_cross || r->is_masked ? "logits" : "last_hidden_state";
         const char *method = sentence_word(r, text->value.object, "method"),
                    *output = sentence_word(r, text->value.object, "method_output_name");
         return (sentence_keys(r, text->value.object, "method method_output_name ", "modality_config.text") &&
@@ -296,6 +308,7 @@ static bool take_text_settings(Modules *r, const ConfigObject *o, const char *fi
                                                 "processing_kwargs"};
         const char *task = sentence_word(r, o, "transformer_task");
         r->is_causal = r->is_cross && task && !strcmp(task, "text-generation");
+        r->is_masked |= !r->is_cross && !r->is_multi && task && !strcmp(task, "fill-mask");
         if (!sentence_keys(r, o,
                            "max_seq_length do_lower_case transformer_task modality_config module_output_name "
                            "unpad_inputs backend model_args model_kwargs tokenizer_args processor_kwargs "
@@ -324,7 +337,9 @@ static bool take_text_settings(Modules *r, const ConfigObject *o, const char *fi
         r->s->limit = sentence_size(r, o, "max_seq_length");
         sentence_truth(r, o, "do_lower_case", false); /* handled by the tokenizer: text/load.c */
         return (r->is_causal || word_is(r, o, "transformer_task",
-                                        r->is_cross ? "sequence-classification" : "feature-extraction")) &&
+                                        r->is_cross    ? "sequence-classification"
+                                        : r->is_masked ? "fill-mask"
+                                                       : "feature-extraction")) &&
                word_is(r, o, "module_output_name",
                        r->is_causal  ? "causal_logits"
                        : r->is_cross ? "scores"
@@ -346,8 +361,10 @@ static int64_t limit_of_tokenizer(Modules *r)
         return x >= 1 && x <= INT32_MAX ? (int64_t)x : 0;
 }
 
-static bool take_transformer(Modules *r)
+/* class: Transformer, or MLMTransformer, as versions before 5.4 wrote it for logits. */
+static bool take_transformer(Modules *r, const char *class)
 {
+        r->is_masked = *class == 'M';
         r->s->backbone = *r->path ? sentence_text(r, "%s%s/", r->path, "") : "";
         const char *name = name_in_folder(r->m->arena, sentence_text(r, "%s%s", r->folder, r->s->backbone),
                                           "sentence_", "_config.json"),
@@ -370,6 +387,7 @@ static const struct {
         {"LogitScore", "score", true, take_logit_score},
         {"MultiVectorMask", "mask", true, take_multi_vector_mask},
         {"Pooling", "pooling", true, take_pooling},
+        {"SpladePooling", "pooling", true, take_splade_pooling},
         {"Dense", "dense", true, take_dense},
         {"LayerNorm", "norm", true, take_layernorm},
         {"Normalize", "normalize", false, take_normalize},
@@ -393,21 +411,19 @@ static bool path_is_plain(const char *path)
                        strlen(path);
 }
 
-static bool take_module(Modules *r, const ConfigObject *module, int i)
+/* Module i of a class of this type, or NULL, in a folder. */
+static bool take_module(Modules *r, const char *type, const char *path, int i)
 {
-        const ConfigField *place = sentence_key(r, module, "type");
-        const char *type = sentence_word(r, module, "type"), *path = sentence_word(r, module, "path"),
-                   *class = transformers_class(type);
-        if (!sentence_keys(r, module, "idx name path type ", "modules.json"))
-                return false;
-        r->span = place ? place->span : r->span;
-        r->path = path ? path : "";
+        const char *class = transformers_class(type);
+        r->path = path;
         if (!path_is_plain(r->path))
                 return sentence_refuse(
                         r, r->span,
                         sentence_text(r, "the path %s%s leads out of the directory, or is not a plain name",
                                       r->path, ""));
-        bool transformer = class && !strcmp(class, "Transformer");
+        if (i == 0 && class && (!strcmp(class, "Router") || !strcmp(class, "Asym")))
+                return sentence_take_router(r, path, take_module);
+        bool transformer = class && (!strcmp(class, "Transformer") || !strcmp(class, "MLMTransformer"));
         if (transformer != (i == 0))
                 return sentence_refuse(r, r->span,
                                        i ? "a second Transformer is not supported"
@@ -415,7 +431,7 @@ static bool take_module(Modules *r, const ConfigObject *module, int i)
                                                          "the first module must be a Transformer, not %s%s",
                                                          type ? type : "unnamed", ""));
         if (transformer)
-                return take_transformer(r);
+                return take_transformer(r, class);
         const bool scores = class && !strcmp(class, "LogitScore");
         if (r->is_cross && !scores)
                 return sentence_refuse(r, r->span,
@@ -436,8 +452,20 @@ static bool take_module(Modules *r, const ConfigObject *module, int i)
         return sentence_refuse(r, r->span,
                                sentence_text(r,
                                              "unknown module %s%s: expected Transformer, Pooling, Dense, "
-                                             "LayerNorm, Normalize, Dropout, LogitScore or MultiVectorMask",
+                                             "LayerNorm, Normalize, Dropout, LogitScore, MultiVectorMask or "
+                                             "SpladePooling",
                                              type ? type : "without a type", ""));
+}
+
+/* An item of modules.json. */
+static bool take_listed_module(Modules *r, const ConfigObject *module, int i)
+{
+        const ConfigField *place = sentence_key(r, module, "type");
+        const char *type = sentence_word(r, module, "type"), *path = sentence_word(r, module, "path");
+        if (!sentence_keys(r, module, "idx name path type ", "modules.json"))
+                return false;
+        r->span = place ? place->span : r->span;
+        return !r->m->failed && take_module(r, type, path ? path : "", i);
 }
 
 /* --- prompts -------------------------------------------------------------------------------------------------------- */
@@ -450,8 +478,10 @@ static bool take_prompts(Modules *r)
                 return true;
         if (!sentence_file(r, file, CONFIG_OBJECT, &v) ||
             !sentence_keys(r, v.object,
-                           "__version__ prompts default_prompt_name similarity_fn_name model_type ", file) ||
-            !word_is(r, v.object, "model_type", "SentenceTransformer"))
+                           "__version__ prompts default_prompt_name similarity_fn_name model_type ", file))
+                return false;
+        if (r->s->is_sparse ? !sentence_take_similarity(r, v.object)
+                            : !word_is(r, v.object, "model_type", "SentenceTransformer"))
                 return false;
         if (!sentence_take_prompts(r, v.object))
                 return false;
@@ -505,7 +535,7 @@ static bool read_modules(Modules *r)
         for (int i = 0; i < list->n; i++)
                 if (list->item[i].kind != CONFIG_OBJECT)
                         return sentence_refuse(r, r->span, "modules.json: each module is an object, { … }");
-                else if (!take_module(r, list->item[i].object, i))
+                else if (!take_listed_module(r, list->item[i].object, i))
                         return false;
         if (r->is_cross)
                 return sentence_pair_template(r);

@@ -31,20 +31,64 @@ static int64_t sentence_longest_text(Import *m)
         return limit && most && limit > most ? most : limit;
 }
 
-static bool width_fits(Import *m)
+/* Whether the pooling's width is this setting of the model. */
+static bool width_fits(Import *m, const char *setting)
 {
-        const StatedSetting *width = stated_setting(m, "d_model");
+        const StatedSetting *width = stated_setting(m, setting);
         if (!m->sentence.width || !width || width->value.kind != CONFIG_NUMBER ||
             (int64_t)width->value.number == m->sentence.width)
                 return true;
         config_error(m, m->sentence.pooling,
-                     "this Pooling is for vectors of %lld numbers, but the model's have %.0f",
+                     "this pooling is for vectors of %lld numbers, but the model's have %.0f",
                      (long long)m->sentence.width, width->value.number);
         return false;
 }
 
+/* Settings that all loops embed have. */
+static void state_texts(Import *m)
+{
+        if (sentence_longest_text(m) && !m->gguf)
+                import_set(m, "embed", "max_tokens", config_number((double)sentence_longest_text(m), true));
+        if (m->sentence.prompts)
+                import_set(m, "embed", "prompts", config_text(m->sentence.prompts));
+        if (m->sentence.prompt)
+                import_set(m, "embed", "prompt", config_text(m->sentence.prompt));
+}
+
+static bool sentence_state_sparse(Import *m)
+{
+        Definition *family = family_find(m, m->family->name);
+        const StatedSetting *words = stated_setting(m, "lm");
+        if (!item_loop_named(m, "embed") || !family ||
+            !family_declares(m, family, intern(m->program->names, "word_pool", -1), false)) {
+                config_error(m, m->sentence.pooling,
+                             "SpladePooling is not supported in the family %s: its model file has no "
+                             "`word_pool`",
+                             m->family->name);
+                return false;
+        }
+        if (words && words->value.kind == CONFIG_BOOL && words->value.number == 0) {
+                config_error(m, m->sentence.pooling,
+                             "SpladePooling reads logits for masked words, which %s has not; expected an "
+                             "architecture …ForMaskedLM",
+                             m->architecture);
+                return false;
+        }
+        if (!width_fits(m, "vocab"))
+                return false;
+        import_set(m, NULL, "word_pool", sentence_named(m, "sentence"));
+        item_loop_drop(m, "fill");
+        state_texts(m);
+        import_set(m, "embed", "sparse", config_bool(true));
+        if (!m->sentence.is_cosine)
+                import_set(m, "embed", "similarity", config_text("dot"));
+        return true;
+}
+
 bool sentence_state(Import *m)
 {
+        if (m->sentence.is_sparse)
+                return sentence_state_sparse(m);
         Definition *family = family_find(m, m->family->name);
         if (!item_loop_named(m, "embed") || !family ||
             !family_declares(m, family, intern(m->program->names, "pool", -1), false)) {
@@ -54,7 +98,7 @@ bool sentence_state(Import *m)
                         m->family->name);
                 return false;
         }
-        if (!width_fits(m))
+        if (!width_fits(m, "d_model"))
                 return false;
         import_set(m, NULL, "pool", sentence_named(m, "sentence"));
         if (family_generates(m, family) &&
@@ -63,12 +107,7 @@ bool sentence_state(Import *m)
                            config_bool(true)); /* no logits are computed, so there is no separate head */
         if (m->sentence.ranks)
                 return sentence_state_ranks(m, sentence_longest_text(m));
-        if (sentence_longest_text(m) && !m->gguf)
-                import_set(m, "embed", "max_tokens", config_number((double)sentence_longest_text(m), true));
-        if (m->sentence.prompts)
-                import_set(m, "embed", "prompts", config_text(m->sentence.prompts));
-        if (m->sentence.prompt)
-                import_set(m, "embed", "prompt", config_text(m->sentence.prompt));
+        state_texts(m);
         return true;
 }
 

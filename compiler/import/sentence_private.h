@@ -23,6 +23,7 @@ typedef struct {
         bool has_vocabulary;             /* it was read: */
         json_t *vocabulary;              /* tokenizer.json, or NULL */
         const Source *words;             /* vocab.txt, or NULL */
+        bool is_masked; /* the Transformer has logits for masked words, which a SpladePooling reads */
         bool is_cross; /* a cross-encoder: the Transformer scores a text or a pair, without further modules */
         Span span;     /* of the current module, in modules.json */
         const char *path; /* of the current module, without a slash at its end */
@@ -53,6 +54,11 @@ bool take_logit_score(Modules *r);
 bool sentence_pair_template(Modules *r);
 bool sentence_takes_messages(Modules *r, const ConfigField *f);
 bool sentence_chat_arguments(Modules *r, const ConfigField *f);
+/* sentence_words.c: a SpladePooling; after all modules: the similarity of config_sentence_transformers.json; modules of a Router, in
+ * place of which those of its route `document` are taken, each by `take` */
+bool take_splade_pooling(Modules *r);
+bool sentence_take_similarity(Modules *r, const ConfigObject *o);
+bool sentence_take_router(Modules *r, const char *path, bool (*take)(Modules *r, const char *type, const char *path, int i));
 /* sentence_tokens.c: the settings of loop rank in the order in which they are read: config_sentence_transformers.json, the keys of a
  * Transformer, what PyLate leaves out, prompts, which need the tokenizer; a MultiVectorMask; artifact.metadata without any modules */
 bool sentence_take_ranks(Modules *r, const ConfigObject *o, const char *file);

@@ -67,6 +67,7 @@ static const char *const knob_wants[] = {
         [KNOB_TRUTH] = "true or false",
         [KNOB_RESAMPLING] = "\"bilinear\" or \"bicubic\"",
         [KNOB_POOLING] = "\"none\", \"mean\" or \"first\"",
+        [KNOB_SIMILARITY] = "\"cosine\" or \"dot\"",
         [KNOB_NUMBER] = "a number",
         [KNOB_POSITIVE] = "a number above 0",
         [KNOB_SCHEDULER] = "\"euler\", \"heun\", \"ddpm\", \"ddim\" or \"dpm_solver\"",
@@ -146,6 +147,7 @@ static const char *const knob_words[] = {
         [KNOB_STEP_FROM] = "noise picture",   [KNOB_SPACING] = "training even",
         [KNOB_VARIANCE] = "fixed learned",    [KNOB_ACTIVATION] = "softmax sigmoid none",
         [KNOB_SUREST] = SUREST_WORDS(WORD),   [KNOB_PACE] = PACE_WORDS(WORD),
+        [KNOB_SIMILARITY] = "cosine dot",
 };
 #undef WORD
 

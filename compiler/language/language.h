@@ -64,6 +64,7 @@ typedef enum {
         KNOB_TRUTH,
         KNOB_RESAMPLING,
         KNOB_POOLING,
+        KNOB_SIMILARITY,
         KNOB_NUMBER,
         KNOB_POSITIVE,
         KNOB_RANGE,

@@ -44,7 +44,25 @@ static bool show_classes(ReplSession *s, const Trace *t, const Loop *l, const Lo
         return good;
 }
 
-static bool show_vector(const Trace *t, const Loop *l, const LoopParts *parts, int64_t width)
+static bool show_sparse(ReplSession *s, const float *x, int64_t width)
+{
+        int32_t *order = malloc((size_t)width * sizeof *order);
+        char text[128];
+        const int64_t all = order ? sparse_order(x, width, order) : 0;
+        for (int64_t i = 0; i < all && i < SPARSE_TOP; i++) {
+                *text = 0;
+                if (s->runner->has_tokenizer)
+                        label_of(s, order[i], text, sizeof text);
+                printf("%8.4f  %d%s%s\n", (double)x[order[i]], order[i], *text ? "  " : "", text);
+        }
+        if (all > SPARSE_TOP)
+                printf("          and %lld more\n", (long long)(all - SPARSE_TOP));
+        const bool good = order && all >= 0;
+        free(order);
+        return good || repl_error("%s", all < 0 ? "a weight is NaN or infinite" : no_memory);
+}
+
+static bool show_vector(ReplSession *s, const Trace *t, const Loop *l, const LoopParts *parts, int64_t width)
 {
         const char *pool = loop_text_setting(l, "pool");
         const Setting *normalise = loop_setting(l, "normalise");
@@ -53,11 +71,13 @@ static bool show_vector(const Trace *t, const Loop *l, const LoopParts *parts, i
                 return repl_error("%s", no_memory);
         pooled_vector(t->output[parts->output], t->count[parts->output] / width, width,
                       pool && !strcmp(pool, "mean"), normalise && normalise->number != 0, vector);
-        for (int64_t i = 0; i < width; i++)
+        const bool is_sparse = loop_is_sparse(l), good = !is_sparse || show_sparse(s, vector, width);
+        for (int64_t i = 0; i < width && !is_sparse; i++)
                 printf("%s%.9g", i ? ", " : "[", (double)vector[i]);
-        printf("]\n");
+        if (!is_sparse)
+                printf("]\n");
         free(vector);
-        return true;
+        return good;
 }
 
 static bool show_masks(ReplSession *s, const Trace *t, const Loop *l, const LoopParts *parts, int64_t vocab)
@@ -85,7 +105,7 @@ bool show_loop(ReplSession *s, const Trace *t)
         const int64_t columns = out->rank ? dim_value(out->dim[out->rank - 1], t->size) : 1;
         switch ((LoopId)loop_number(l->name)) {
         case LOOP_classify: return show_classes(s, t, l, &parts);
-        case LOOP_embed: return show_vector(t, l, &parts, columns);
+        case LOOP_embed: return show_vector(s, t, l, &parts, columns);
         case LOOP_fill: return show_masks(s, t, l, &parts, columns);
         default: return true;
         }

@@ -305,25 +305,54 @@ static bool open_module(Checkpoint *checkpoint, const char *folder, const char *
         return good;
 }
 
-/* modules.json of a directory; NULL: missing, or not a list. */
-static json_t *modules_in(const char *folder)
+/* The value of a file of a directory; NULL: missing, or no JSON. */
+static json_t *json_in(const char *folder, const char *inside, const char *name)
 {
         json_error_t error;
         char path[4096];
-        if (snprintf(path, sizeof path, "%smodules.json", folder) >= (int)sizeof path)
+        if (snprintf(path, sizeof path, "%s%s%s%s", folder, inside, *inside ? "/" : "", name) >=
+            (int)sizeof path)
                 return NULL;
         input_read(path);
-        json_t *modules = json_load_file(path, 0, &error);
-        if (json_is_array(modules))
-                return modules;
-        json_decref(modules);
-        return NULL;
+        return json_load_file(path, 0, &error);
 }
 
 static const char *module_path(const json_t *modules, size_t i)
 {
         const char *path = json_string_value(json_object_get(json_array_get(modules, i), "path"));
         return path && *path != '/' && !strstr(path, "..") ? path : "";
+}
+
+/* Replaces a first module that is a Router by those of its route `document`. */
+static void replace_router(json_t *modules, const char *folder)
+{
+        const char *type = json_string_value(json_object_get(json_array_get(modules, 0), "type")),
+                   *dot = type ? strrchr(type, '.') : NULL, *path = module_path(modules, 0);
+        if (!dot || (strcmp(dot, ".Router") != 0 && strcmp(dot, ".Asym") != 0))
+                return;
+        json_t *router = json_in(folder, path, "router_config.json");
+        router = router ? router : json_in(folder, path, "config.json");
+        const json_t *route = json_object_get(json_object_get(router, "structure"), "document");
+        for (size_t i = 0; i < json_array_size(route); i++) {
+                const char *name = json_string_value(json_array_get(route, i));
+                json_array_insert_new(modules, i + 1,
+                                      json_pack("{s: o}", "path",
+                                                json_sprintf("%s%s%s", path, *path ? "/" : "", name ? name : "")));
+        }
+        json_array_remove(modules, 0);
+        json_decref(router);
+}
+
+/* modules.json of a directory; NULL: missing, or not a list. */
+static json_t *modules_in(const char *folder)
+{
+        json_t *modules = json_in(folder, "", "modules.json");
+        if (json_is_array(modules)) {
+                replace_router(modules, folder);
+                return modules;
+        }
+        json_decref(modules);
+        return NULL;
 }
 
 /* A directory: its checkpoint, or, for sentence-transformers, those of the Transformer and of the modules
