@@ -707,6 +707,32 @@ class Model:
             _check(self._call("embed", _pointer(text), n, _pointer(vector), _pointer(scratch)))
             return vector
 
+    if "rank" in MODEL["loops"]:
+        def rank(self, query, passages, truncate=False):
+            """The score of each passage for a query, texts: [passages].  truncate: texts that are too long for the model are cut."""
+            if isinstance(passages, str):
+                return self.rank(query, [passages], truncate)[0]
+            faults = {0: "it has no tokens", -1: "it has too many bytes", -2: "the setting skip leaves out all its tokens", -3: "its score is NaN or infinite"}
+            tokens, rows, score = ctypes.c_int64(0), ctypes.c_int64(0), ctypes.c_double(0)
+
+            def take(name, text, *given):
+                data = text.encode()
+                n = ctypes.c_int64(len(data))
+                scratch = _scratch(self._call("rank_scratch", n, result=ctypes.c_size_t))
+                self._taken[self._slot] = None
+                code = self._call(name, *given[:2 if name == "rank" else 0], data, n, ctypes.c_int(truncate), *given[2 if name == "rank" else 0:],
+                                  ctypes.byref(tokens), _pointer(scratch))
+                _check(code, f"{text[:40]!r}: " + faults.get(tokens.value, f"it has {tokens.value} tokens, and the model takes fewer"))
+
+            n = ctypes.c_int64(len(query.encode()))
+            vectors = numpy.empty((self._call("rank_rows", n, result=ctypes.c_int64), MODEL["loops"]["rank"]), numpy.float32)
+            take("rank_query", query, _pointer(vectors), ctypes.byref(rows))
+            scores = []
+            for passage in passages:
+                take("rank", passage, _pointer(vectors), rows, ctypes.byref(score))
+                scores.append(score.value)
+            return numpy.array(scores)
+
     if "fill" in MODEL["loops"]:
         def fill(self, tokens):
             """For each mask in tokens [n] its index and the probability of each token: a list of (index, probabilities)."""

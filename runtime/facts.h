@@ -94,9 +94,10 @@
 #define HAS_SOUND_FED 1
 #define HAS_LANGUAGES 1
 
-/* Loop of the command line: fills masks, embeds texts, classifies texts or tokens, classifies pairs of texts; denoises with a class, with other
+/* Loop of the command line: fills masks, answers questions (else, of two texts, it ranks passages), embeds texts, classifies texts or tokens, classifies pairs of texts; denoises with a class, with other
  * inputs. */
 #define HAS_FILL 1
+#define HAS_ANSWERS 1
 #define HAS_EMBED 1
 #define HAS_SPARSE 1 /* with a weight for each token */
 #define HAS_CLASSES 1

@@ -104,3 +104,20 @@ static inline int ranking_score(const RankForm *f, int64_t width, const float *q
         *score = f->averages && queries ? sum / (double)queries : sum;
         return 1;
 }
+
+/* Length to which a query or passage is cut: that of the form, or with truncate the longest text of the model (0: any length); 0: never. */
+static inline int64_t ranking_most(const RankForm *f, int is_query, int truncate, int64_t longest)
+{
+        const int64_t stated = is_query ? f->query_tokens : f->max_tokens;
+        return stated ? stated : truncate ? longest : 0;
+}
+
+/* Values of the input that hides the tokens of expand: 1 for the first `real` of n tokens, 0 for the others. */
+static inline void ranking_see(int32_t *seen, int64_t n, int64_t real)
+{
+        for (int64_t i = 0; i < n; i++)
+                seen[i] = i < real;
+}
+
+/* Why a passage has no score, in place of the number of its tokens. */
+enum { RANKING_TOO_LONG = -1, RANKING_SKIPPED = -2, RANKING_NOT_FINITE = -3 };

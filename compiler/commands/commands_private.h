@@ -207,6 +207,12 @@ int given_add_integers(Given *e, const Input *in, const int32_t *x, int64_t n);
  * exit code of `take` ends the loop, except for an error of the text (text_fault): then the others are
  * processed, and the result is WRONG_INPUT. */
 int loop_texts(LoopRun *r, int (*take)(LoopRun *r, void *of, const char *text, int64_t n), void *of);
+/* loop_asked.c: the same for a loop of a first text and further ones, by arguments or in lines with a tab: each pair is passed to `take`. */
+typedef struct {
+        const char *loop, *first, *second, *usage[2]; /* its name; for messages: "query", "passage", {"QUERY", "PASSAGE"} */
+        int (*take)(LoopRun *r, void *of, TextPart first, TextPart second);
+} LoopAsked;
+int loop_asked(LoopRun *r, const LoopAsked *l, void *of);
 /* Converts the text to tokens and calls loop_run_once(). */
 int loop_run_text(LoopRun *r, const char *text, int64_t n);
 /* Text of a single token, into out [longest + TOKEN_RESIDUE].  Returns its length, 0 without a tokenizer. */

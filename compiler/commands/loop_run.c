@@ -146,11 +146,8 @@ const char *loop_split_line(LoopRun *r, TextPart *text)
         if (!tab)
                 return NULL;
         if (memchr(tab + 1, '\t', (size_t)(end - tab - 1)))
-                return loop_number(r->loop->name) == LOOP_answer
-                               ? "the line has several tabs; expected a question and a text with a tab "
-                                 "between them"
-                               : "the line has several tabs; expected a text, or a pair of texts with a tab "
-                                 "between them (--each: tabs are part of a text)";
+                return "the line has several tabs; expected a text, or a pair of texts with a tab between "
+                       "them (--each: tabs are part of a text)";
         r->second = (TextPart){tab + 1, end - tab - 1};
         text->n = tab - text->text;
         return NULL;

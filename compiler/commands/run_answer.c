@@ -9,9 +9,7 @@ typedef struct {
         LoopRun *r;
         AnswerForm form;
         int64_t top;
-        TextPart question; /* of all texts; text NULL: not read yet, or lines have their own */
-        bool takes_texts;  /* arguments are the question and then texts */
-        int code;          /* exit code of a run of the model */
+        int code; /* exit code of a run of the model */
 } Answers;
 
 /* AnswerCall of a window. */
@@ -90,11 +88,13 @@ static void answer_print_lines(const Answers *c, const Answer *a, int64_t n, Tex
 
 /* --- texts ---------------------------------------------------------------------------------------------------------- */
 
-static int answer_question(Answers *c, TextPart question, TextPart text)
+static int answer_question(LoopRun *r, void *of, TextPart question, TextPart text)
 {
+        Answers *c = of;
         const TokenTables *t = &c->r->e.tokenizer.tables;
         Answer found[ANSWERS_MOST];
         int about;
+        r->second = text;
         c->code = DONE;
         void *scratch = malloc((size_t)answers_scratch(t, &c->form, question.n, text.n));
         const int64_t n = scratch ? answers_find(t, &c->form, question.text, question.n, text.text, text.n,
@@ -114,64 +114,17 @@ static int answer_question(Answers *c, TextPart question, TextPart text)
         return DONE;
 }
 
-static int answer_take_text(LoopRun *r, void *of, const char *line, int64_t n)
-{
-        Answers *c = of;
-        TextPart text = {line, n};
-        r->second = (TextPart){NULL, 0};
-        if (memchr(line, 0, (size_t)n))
-                return loop_wrong_text(r, "the line has a byte 0");
-        if (c->takes_texts && !c->question.text) {
-                c->question = text;
-                return DONE;
-        }
-        const char *why = c->takes_texts ? NULL : loop_split_line(r, &text);
-        if (why)
-                return loop_wrong_text(r, why);
-        if (c->takes_texts)
-                r->second = text;
-        else if (!r->second.text)
-                return loop_wrong_text(r, "the line has no tab; expected a question and a text with a tab "
-                                          "between them");
-        return answer_question(c, c->takes_texts ? c->question : text, r->second);
-}
-
-/* False after a message: the words are not a question and texts. */
-static bool answer_words_fit(const CommandOptions *o)
-{
-        const int words = o->nfile - 1 + (o->prompt != NULL);
-        const char *first = o->prompt ? NULL : words ? o->file[1] : NULL;
-        if (words > 1 && first && is_list_word(first))
-                fprintf(stderr, "lathe run: the question can't be - or @FILE: give it as an argument, `lathe "
-                                "run MODEL QUESTION -`, or in each line before its text, with a tab between "
-                                "them, `lathe run MODEL -`; see `lathe help run`\n");
-        else if (words == 1 && (o->prompt || !is_list_word(first)))
-                fprintf(stderr, "lathe run: loop answer requires a question and a text, `lathe run MODEL "
-                                "QUESTION TEXT`; see `lathe help run`\n");
-        else
-                return true;
-        return false;
-}
-
 int run_answer(LoopRun *r)
 {
         const CommandOptions *o = r->e.o;
         Answers c = {.r = r,
                      .form = answer_form(r->e.m->graph, r->loop, &r->parts),
-                     .top = o->given[OPT_TOP] ? o->top : 1,
-                     .takes_texts = o->nfile - 1 + (o->prompt != NULL) > 1};
-        int code;
+                     .top = o->given[OPT_TOP] ? o->top : 1};
         c.form.may_be_absent |= o->given[OPT_ABSENT];
         if (c.top < 1 || c.top > ANSWERS_MOST) {
                 fprintf(stderr, "lathe run: --top must be from 1 to %d for loop answer, not %lld\n",
                         ANSWERS_MOST, (long long)c.top);
                 return WRONG_USAGE;
         }
-        if (!answer_words_fit(o))
-                return WRONG_USAGE;
-        if (!loop_has_tokenizer(r, &code))
-                return code != DONE
-                               ? code
-                               : loop_wrong("a question and a text require a tokenizer: --tokenizer FILE");
-        return loop_texts(r, answer_take_text, &c);
+        return loop_asked(r, &(LoopAsked){"answer", "question", "text", {"QUESTION", "TEXT"}, answer_question}, &c);
 }

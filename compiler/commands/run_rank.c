@@ -10,8 +10,7 @@ typedef struct {
         LoopRun *r;
         RankForm form;
         int64_t width;
-        TextPart query;   /* text NULL: not read yet, or lines have their own */
-        bool takes_texts; /* arguments are the query and then passages */
+        bool takes_texts; /* arguments are the query and then passages, not lines of both */
         char *taken;      /* the query whose vectors these are; NULL: none */
         float *vector;    /* [queries][width] */
         int64_t queries;
@@ -21,20 +20,13 @@ typedef struct {
 
 /* --- vectors -------------------------------------------------------------------------------------------------------- */
 
-/* The length to which a text is cut: the form's, or with --truncate the model's; 0: never. */
-static int64_t rank_most(const Ranking *k, bool is_query)
-{
-        const int64_t longest = longest_text(k->r->e.m->graph, k->r->parts.input),
-                      stated = is_query ? k->form.query_tokens : k->form.max_tokens;
-        return stated ? stated : k->r->e.o->given[OPT_TRUNCATE] ? longest : 0;
-}
-
 /* Sets k->ids; *real: their number without those that fill a query. */
 static int rank_encode(Ranking *k, bool is_query, TextPart text, int64_t *real)
 {
         LoopRun *r = k->r;
         const TokenTables *t = &r->e.tokenizer.tables;
-        const int64_t most = rank_most(k, is_query), longest = longest_text(r->e.m->graph, r->parts.input);
+        const int64_t longest = longest_text(r->e.m->graph, r->parts.input),
+                      most = ranking_most(&k->form, is_query, r->e.o->given[OPT_TRUNCATE], longest);
         int64_t all;
         free(k->ids);
         k->ids = malloc((size_t)ranking_room(t, &k->form, is_query, text.n) * sizeof *k->ids);
@@ -47,9 +39,11 @@ static int rank_encode(Ranking *k, bool is_query, TextPart text, int64_t *real)
                 return loop_wrong(no_memory);
         if (k->nids < 0)
                 return loop_wrong_text(r, "the text has too many bytes for the tokenizer");
-        r->max_tokens = most;
         r->texts++;
-        r->cut += most && all > most;
+        if (most && all > most) {
+                r->max_tokens = most;
+                r->cut++;
+        }
         if (!k->nids)
                 return loop_wrong_text(r, "the text has no tokens");
         if (!longest || k->nids <= longest)
@@ -69,8 +63,8 @@ static int rank_run(Ranking *k, int64_t real)
         int code = given_add_integers(&r->e.given, r->parts.input, k->ids, k->nids);
         if (code == DONE && r->parts.padding) {
                 int32_t *seen = malloc((size_t)k->nids * sizeof *seen);
-                for (int64_t i = 0; seen && i < k->nids; i++)
-                        seen[i] = i < real;
+                if (seen)
+                        ranking_see(seen, k->nids, real);
                 code = seen ? given_add_integers(&r->e.given, r->parts.padding, seen, k->nids)
                             : loop_wrong(no_memory);
                 free(seen);
@@ -120,8 +114,9 @@ static void rank_print(const Ranking *k, TextPart query, TextPart passage, doubl
         }
 }
 
-static int rank_passage(Ranking *k, TextPart query, TextPart passage)
+static int rank_passage(LoopRun *r, void *of, TextPart query, TextPart passage)
 {
+        Ranking *k = of;
         int64_t real, n;
         double score;
         int code = rank_take_query(k, query);
@@ -133,50 +128,11 @@ static int rank_passage(Ranking *k, TextPart query, TextPart passage)
                 return code;
         const float *x = loop_output(k->r, &n);
         if (!ranking_score(&k->form, k->width, k->vector, k->queries, x, k->ids, n / k->width, &score))
-                return loop_wrong_text(k->r, "the setting skip leaves out all tokens of the passage");
+                return loop_wrong_text(r, "the setting skip leaves out all tokens of the passage");
         if (!isfinite(score))
-                return loop_wrong_text(k->r, "the score is NaN or infinite");
+                return loop_wrong_text(r, "the score is NaN or infinite");
         rank_print(k, query, passage, score);
         return DONE;
-}
-
-static int rank_take_text(LoopRun *r, void *of, const char *line, int64_t n)
-{
-        Ranking *k = of;
-        TextPart text = {line, n};
-        r->second = (TextPart){NULL, 0};
-        if (memchr(line, 0, (size_t)n))
-                return loop_wrong_text(r, "the line has a byte 0");
-        if (k->takes_texts && !k->query.text) {
-                k->query = text;
-                return DONE;
-        }
-        if (k->takes_texts)
-                return rank_passage(k, k->query, text);
-        const char *why = loop_split_line(r, &text);
-        const TextPart passage = r->second;
-        r->second = (TextPart){NULL, 0};
-        if (!why && !passage.text)
-                why = "the line has no tab; expected a query and a passage with a tab between them";
-        return why ? loop_wrong_text(r, why) : rank_passage(k, text, passage);
-}
-
-/* False after a message: the words are not a query and passages. */
-static bool rank_words_fit(const CommandOptions *o)
-{
-        const int words = o->nfile - 1 + (o->prompt != NULL);
-        const char *first = o->prompt ? NULL : words ? o->file[1] : NULL;
-        if (words > 1 && first && is_list_word(first))
-                fprintf(stderr,
-                        "lathe run: the query can't be - or @FILE: give it as an argument, `lathe run "
-                        "MODEL QUERY -`, or in each line before its passage, with a tab between them, "
-                        "`lathe run MODEL -`; see `lathe help run`\n");
-        else if (words == 1 && (o->prompt || !is_list_word(first)))
-                fprintf(stderr, "lathe run: loop rank requires a query and passages, `lathe run MODEL QUERY "
-                                "PASSAGE`; see `lathe help run`\n");
-        else
-                return true;
-        return false;
 }
 
 int run_ranking(LoopRun *r)
@@ -187,14 +143,7 @@ int run_ranking(LoopRun *r)
                      .form = rank_form(&r->e.m->arena, r->loop),
                      .width = dim_value(t->dim[1], NULL),
                      .takes_texts = o->nfile - 1 + (o->prompt != NULL) > 1};
-        int code;
-        if (!rank_words_fit(o))
-                return WRONG_USAGE;
-        if (!loop_has_tokenizer(r, &code))
-                return code != DONE
-                               ? code
-                               : loop_wrong("a query and passages require a tokenizer: --tokenizer FILE");
-        code = loop_texts(r, rank_take_text, &k);
+        const int code = loop_asked(r, &(LoopAsked){"rank", "query", "passage", {"QUERY", "PASSAGE"}, rank_passage}, &k);
         free(k.taken);
         free(k.vector);
         free(k.ids);

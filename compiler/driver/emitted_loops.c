@@ -15,12 +15,9 @@ static int take_loop(Model *m, const Loop *l, const char *command, bool has_toke
                 why = arena_printf(&m->arena, "it requires %s", why);
         if (!why && !strcmp(l->name, "transcribe") && !generates_when_fed(g))
                 why = "the model can't generate";
-        if (!why && !strcmp(l->name, "rank"))
-                why = "`lathe run` ranks passages, and the C has the vectors of tokens, the output of the "
-                      "model";
         if (!why && !strcmp(l->name, "draft"))
                 why = "only `lathe run --draft` drafts by a second model";
-        if (!why && !strcmp(l->name, "answer") && !has_tokenizer)
+        if (!why && (!strcmp(l->name, "answer") || !strcmp(l->name, "rank")) && !has_tokenizer)
                 why = "it requires a tokenizer: --tokenizer FILE";
         if (!why)
                 why = why_no_loop_function(g, new);

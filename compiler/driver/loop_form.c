@@ -217,6 +217,26 @@ static void print_answer_form(Text *t, const Graph *g, const Loop *l, const Loop
                     f.text_first, f.skips_first);
 }
 
+static void print_rank_form(Text *t, const Graph *g, const Loop *l, const LoopParts *parts)
+{
+        const RankForm f = rank_form(g->arena, l);
+        const int64_t longest = longest_text(g, parts->input);
+        text_printf(t, "enum { RANK_WIDTH = %lld, RANK_LONGEST = %lld };\n",
+                    (long long)dim_value(g->output[parts->output].node->type.dim[1], NULL),
+                    (long long)(longest ? longest : INT32_MAX));
+        text_printf(t, "static const int32_t ranking_skip[] = {");
+        for (int64_t i = 0; i < f.skips; i++)
+                text_printf(t, "%d, ", f.skip[i]);
+        text_printf(t,
+                    "-1};\nstatic const RankForm ranking_form = {.query_prompt = %s, .passage_prompt = %s, "
+                    ".query_token = %d, .passage_token = %d,\n        .query_tokens = %lld, .max_tokens = "
+                    "%lld, .expand = %d, .expand_to = %lld, .skip = ranking_skip, .skips = %lld, .averages = "
+                    "%d};\n",
+                    c_string(t->arena, f.query_prompt), c_string(t->arena, f.passage_prompt), f.query_token,
+                    f.passage_token, (long long)f.query_tokens, (long long)f.max_tokens, f.expand,
+                    (long long)f.expand_to, (long long)f.skips, f.averages);
+}
+
 static void print_unmask_form(Text *t, const Loop *l)
 {
         const UnmaskForm f = unmask_form(l);
@@ -234,6 +254,7 @@ const char *loop_form_text(const Graph *g, const Loop *l, const LoopParts *parts
         switch ((LoopId)loop_number(l->name)) {
         case LOOP_classify: print_classify(t, g, l, parts, label); break;
         case LOOP_answer: print_answer_form(t, g, l, parts); break;
+        case LOOP_rank: print_rank_form(t, g, l, parts); break;
         case LOOP_embed:
                 text_printf(t, "enum { WIDTH = %lld, POOLS = %d, AVERAGES = %d, HAS_LENGTH_1 = %d };\n",
                             (long long)dim_value(out->dim[out->rank - 1], NULL), out->rank == 2,

@@ -132,10 +132,11 @@ static const char *padding_fault(const Graph *g, const Loop *l, LoopParts *parts
                 return NULL;
         parts->padding = input_named(g, name);
         const Type *t = parts->padding ? &parts->padding->type : NULL;
-        return t && t->rank == 1 && dim_equal(t->dim[0], parts->input->type.dim[0]) &&
+        return t && t->dtype == INT && t->rank == 1 &&
+                               dim_equal(t->dim[0], parts->input->type.dim[0]) &&
                                parts->padding != parts->input
                        ? NULL
-                       : arena_printf(g->arena, "an input %s with a number for each token", name);
+                       : arena_printf(g->arena, "an input %s with an integer for each token", name);
 }
 
 /* Input of a loop of tokens or a picture: tokens if the model has no picture. */

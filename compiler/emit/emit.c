@@ -454,6 +454,7 @@ static void emit_all(const Emit *e, Text *c)
                                "likely.h",
                                "token_tags.h",
                                "answers.h",
+                               "ranking.h",
                                "pooling.h",
                                "picture_input.h",
                                "denoise.h",

@@ -8,6 +8,7 @@
 static const char *const command_file[LOOPS] = {[LOOP_classify] = "main_classify.h",
                                                 [LOOP_answer] = "main_answer.h",
                                                 [LOOP_embed] = "main_embed.h",
+                                                [LOOP_rank] = "main_rank.h",
                                                 [LOOP_fill] = "main_fill.h",
                                                 [LOOP_denoise] = "main_denoise.h"};
 
@@ -87,7 +88,7 @@ static void emit_main(const Emit *e, Text *c)
 
 static void emit_loop_command(const Emit *e, const EmitLoop *l, LoopId id, Text *c)
 {
-        const bool of_texts = loop_of_texts(id, l) && id != LOOP_answer;
+        const bool is_asked = id == LOOP_answer || id == LOOP_rank, of_texts = loop_of_texts(id, l) && !is_asked;
         if (of_texts) {
                 emit_constants_of_texts(e, id, c);
                 emit_limits_of_texts(e, l, id == LOOP_embed, c);
@@ -98,8 +99,8 @@ static void emit_loop_command(const Emit *e, const EmitLoop *l, LoopId id, Text 
                 emit_denoise_constants(e, l, c);
         }
         emit_main(e, c);
-        if (of_texts)
-                text_printf(c, "\n%s", host_text(e, "main_texts.h"));
+        if (of_texts || is_asked)
+                text_printf(c, "\n%s", host_text(e, of_texts ? "main_texts.h" : "main_asked.h"));
         text_printf(
                 c, "\n%s",
                 host_text(e, of_texts && id == LOOP_classify ? "main_classify_text.h" : command_file[id]));

@@ -38,7 +38,7 @@ static bool is_fed_before(const Graph *g, const EmitLoop *l, int group)
                 const Input *in = &g->input[i];
                 if (in->group == group &&
                     (in == l->parts.input || in == l->parts.step || in == l->parts.types ||
-                     in == l->parts.class || loop_setting(l->loop, input_name(in))))
+                     in == l->parts.padding || in == l->parts.class || loop_setting(l->loop, input_name(in))))
                         return false;
         }
         return true;
@@ -46,7 +46,7 @@ static bool is_fed_before(const Graph *g, const EmitLoop *l, int group)
 
 static From comes_from(const Graph *g, const EmitLoop *l, const Input *in)
 {
-        if (in == l->parts.input || in == l->parts.step || in == l->parts.types)
+        if (in == l->parts.input || in == l->parts.step || in == l->parts.types || in == l->parts.padding)
                 return FROM_LOOP;
         if (id_of(l) != LOOP_denoise && is_fed_before(g, l, in->group))
                 return FED_BEFORE;
@@ -173,6 +173,8 @@ static const char *loop_argument(const Emit *e, const EmitLoop *l, int i)
                 return "&at_step";
         if (in == l->parts.types)
                 return "types";
+        if (in == l->parts.padding)
+                return "seen";
         return comes_from(e->g, l, in) == FROM_SETTING ? loop_filled_input(e, in, i)
                                                        : arena_printf(e->arena, "given->%s", in->name);
 }
@@ -261,7 +263,8 @@ static void emit_loop_call(const Emit *e, const EmitLoop *l, Text *c)
                     name, e->name, c_type(l->parts.input),
                     (id_of(l) == LOOP_classify && is_of_texts(l)) || id_of(l) == LOOP_answer
                             ? "const int32_t *types UNUSED, "
-                            : "",
+                    : id_of(l) == LOOP_rank ? "const int32_t *seen UNUSED, "
+                                            : "",
                     denoises ? "float at_step, const LoopGiven *given UNUSED, const LoopGiven *fed UNUSED, "
                              : "");
         text_printf(c, "        int error = %s_OK;\n", e->upper);
@@ -290,7 +293,8 @@ static void emit_sound_feed(const Emit *e, const EmitLoop *l, Text *c)
 
 static const char *const function_file[LOOPS] = {
         [LOOP_classify] = "model_classify.h", [LOOP_answer] = "model_answer.h",
-        [LOOP_embed] = "model_embed.h",       [LOOP_fill] = "model_fill.h",
+        [LOOP_rank] = "model_rank.h",         [LOOP_embed] = "model_embed.h",
+        [LOOP_fill] = "model_fill.h",
         [LOOP_denoise] = "model_denoise.h",   [LOOP_transcribe] = "model_transcribe.h",
         [LOOP_unmask] = "model_unmask.h"};
 
@@ -469,6 +473,26 @@ static const char *classify_header(const Emit *e, const EmitLoop *l)
                 loop_columns(e, l), values_text(l));
 }
 
+static const char *rank_header(const Emit *e, const EmitLoop *l)
+{
+        return arena_printf(
+                e->arena,
+                "/* Computes the vectors of the tokens of a query [n], vectors [$model_rank_rows(m, n)][%" PRId64
+                "]; their number is *rows.  A query of\n * more tokens than the model's `loop rank` states is "
+                "cut; truncate: to the model's maximum, too.  *tokens: their number without\n * cutting.  "
+                "$MODEL_ERROR_RANGE, with *tokens: 0: the query has none; above the maximum: it is too long; "
+                "-1: it has too many\n * bytes.  scratch [$model_rank_scratch(m, n)], aligned to 8. */\n"
+                "int $model_rank_query($model *m, const char *query, int64_t n, int truncate, float *vectors, "
+                "int64_t *rows, int64_t *tokens,\n        void *scratch);\n"
+                "int64_t $model_rank_rows(const $model *m, int64_t n);\n"
+                "/* Scores a passage [n] for a query, by vectors [rows] of $model_rank_query().  Of *tokens "
+                "also -2: the setting skip leaves out all\n * tokens; -3: the score is NaN or infinite. */\n"
+                "int $model_rank($model *m, const float *vectors, int64_t rows, const char *passage, int64_t n, "
+                "int truncate, double *score,\n        int64_t *tokens, void *scratch);\n"
+                "size_t $model_rank_scratch(const $model *m, int64_t n);\n\n",
+                loop_columns(e, l));
+}
+
 static const char *embed_header(const Emit *e, const EmitLoop *l)
 {
         return arena_printf(e->arena,
@@ -578,7 +602,8 @@ void declare_loop(const Emit *e, const EmitLoop *l, Text *h)
 {
         static const char *(*const header[LOOPS])(const Emit *e, const EmitLoop *l) = {
                 [LOOP_classify] = classify_header, [LOOP_answer] = answer_header,
-                [LOOP_embed] = embed_header,       [LOOP_fill] = fill_header,
+                [LOOP_rank] = rank_header,         [LOOP_embed] = embed_header,
+                [LOOP_fill] = fill_header,
                 [LOOP_denoise] = denoise_header,   [LOOP_transcribe] = transcribe_header,
                 [LOOP_unmask] = unmask_header};
         text_printf(h, "%s", model_text(e, header[id_of(l)](e, l)));

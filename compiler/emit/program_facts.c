@@ -196,6 +196,7 @@ static bool prescribes(const Emit *e)
         FACT(LANGUAGES, has_languages(e))                                                                    \
         FACT(SOUND_FED, main_is(e, LOOP_transcribe))                                                         \
         FACT(FILL, main_is(e, LOOP_fill))                                                                    \
+        FACT(ANSWERS, main_is(e, LOOP_answer))                                                               \
         FACT(EMBED, main_is(e, LOOP_embed))                                                                  \
         FACT(SPARSE, is_sparse(e))                                                                           \
         FACT(CLASSES, main_classifies(e, 1) || main_classifies(e, 2))                                        \
