@@ -226,7 +226,7 @@ static const char *why_no_page(const Graph *g, const EmittedLoops *loops, const 
                 return "classifies texts, which pages don't support yet; `lathe build --main` makes a "
                        "program";
         if (id == LOOP_rank)
-                return "ranks passages, which pages don't support yet; `lathe run` prints scores";
+                return "ranks passages, which pages don't support yet; `lathe build --main` makes a program";
         if (id == LOOP_unmask)
                 return "unmasks texts, which pages don't support yet; `lathe build --main` makes a program";
         if (id == LOOP_answer)
