@@ -209,7 +209,8 @@ int given_add_integers(Given *e, const Input *in, const int32_t *x, int64_t n);
 int loop_texts(LoopRun *r, int (*take)(LoopRun *r, void *of, const char *text, int64_t n), void *of);
 /* loop_asked.c: the same for a loop of a first text and further ones, by arguments or in lines with a tab: each pair is passed to `take`. */
 typedef struct {
-        const char *loop, *first, *second, *usage[2]; /* its name; for messages: "query", "passage", {"QUERY", "PASSAGE"} */
+        const char *loop, *first, *second,
+                *usage[2]; /* its name; for messages: "query", "passage", {"QUERY", "PASSAGE"} */
         int (*take)(LoopRun *r, void *of, TextPart first, TextPart second);
 } LoopAsked;
 int loop_asked(LoopRun *r, const LoopAsked *l, void *of);

@@ -13,7 +13,7 @@ typedef struct {
 } AskedTexts;
 
 /* A line with both texts, and a tab between them. */
-static int asked_line(LoopRun *r, const AskedTexts *a, TextPart line)
+static int loop_asked_line(LoopRun *r, const AskedTexts *a, TextPart line)
 {
         const char *tab = memchr(line.text, '\t', (size_t)line.n), *end = line.text + line.n;
         if (!tab || memchr(tab + 1, '\t', (size_t)(end - tab - 1)))
@@ -32,7 +32,7 @@ static int asked_take_text(LoopRun *r, void *of, const char *line, int64_t n)
         if (memchr(line, 0, (size_t)n))
                 return loop_wrong_text(r, "the line has a byte 0");
         if (!a->takes_texts)
-                return asked_line(r, a, text);
+                return loop_asked_line(r, a, text);
         if (a->first.text)
                 return a->loop->take(r, a->of, a->first, text);
         a->first = text;
@@ -69,9 +69,8 @@ int loop_asked(LoopRun *r, const LoopAsked *l, void *of)
                 return WRONG_USAGE;
         if (loop_has_tokenizer(r, &code))
                 return loop_texts(r, asked_take_text, &a);
-        return code != DONE
-                       ? code
-                       : loop_wrong(arena_printf(&r->e.m->arena,
-                                                 "a %s and a %s require a tokenizer: --tokenizer FILE",
-                                                 l->first, l->second));
+        return code != DONE ? code
+                            : loop_wrong(arena_printf(&r->e.m->arena,
+                                                      "a %s and a %s require a tokenizer: --tokenizer FILE",
+                                                      l->first, l->second));
 }

@@ -126,5 +126,6 @@ int run_answer(LoopRun *r)
                         ANSWERS_MOST, (long long)c.top);
                 return WRONG_USAGE;
         }
-        return loop_asked(r, &(LoopAsked){"answer", "question", "text", {"QUESTION", "TEXT"}, answer_question}, &c);
+        return loop_asked(
+                r, &(LoopAsked){"answer", "question", "text", {"QUESTION", "TEXT"}, answer_question}, &c);
 }

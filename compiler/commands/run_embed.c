@@ -55,7 +55,8 @@ static void print_sparse_json(const LoopRun *r, const Vectors *v, const char *te
         loop_print_member("text", (TextPart){text, (int64_t)strlen(text)});
         printf(", \"tokens\": [");
         for (int64_t i = 0; i < n; i++) {
-                printf("%s{\"token\": %d, \"weight\": %.9g", i ? ", " : "", v->order[i], (double)x[v->order[i]]);
+                printf("%s{\"token\": %d, \"weight\": %.9g", i ? ", " : "", v->order[i],
+                       (double)x[v->order[i]]);
                 if (r->e.tokenizer.block.block) {
                         const int64_t bytes = loop_token_text(r, v->order[i], v->token);
                         printf(", ");
@@ -67,16 +68,16 @@ static void print_sparse_json(const LoopRun *r, const Vectors *v, const char *te
 }
 
 /* A line for each of the first n of `all` tokens. */
-static void print_sparse_lines(const LoopRun *r, const Vectors *v, const char *text, const float *x, int64_t n,
-                               int64_t all)
+static void print_sparse_lines(const LoopRun *r, const Vectors *v, const char *text, const float *x,
+                               int64_t n, int64_t all)
 {
         const CommandOptions *o = r->e.o;
         if (o->nfile + (o->prompt != NULL) > 2 || is_list_word(o->file[o->nfile - 1]))
                 printf("%s\n", text);
         for (int64_t i = 0; i < n; i++) {
                 const int64_t bytes = loop_token_text(r, v->order[i], v->token);
-                printf("%8.4f  %d%s%.*s\n", (double)x[v->order[i]], v->order[i], bytes ? "  " : "", (int)bytes,
-                       v->token);
+                printf("%8.4f  %d%s%.*s\n", (double)x[v->order[i]], v->order[i], bytes ? "  " : "",
+                       (int)bytes, v->token);
         }
         if (n < all)
                 printf("          and %lld more (--top N prints N tokens)\n", (long long)(all - n));
@@ -154,9 +155,8 @@ static void print_similar(const Vectors *v)
                 const float *x = v->vector + i * v->width;
                 for (int64_t k = 0; k < v->n; k++) {
                         const float *y = v->vector + k * v->width;
-                        double lengths = v->has_products
-                                                 ? 1
-                                                 : sqrt(dot(v->width, x, x)) * sqrt(dot(v->width, y, y));
+                        double lengths =
+                                v->has_products ? 1 : sqrt(dot(v->width, x, x)) * sqrt(dot(v->width, y, y));
                         printf(" %7.4f", dot(v->width, x, y) / fmax(lengths, 1e-12));
                 }
                 printf("  %s\n", v->text[i]);
@@ -189,7 +189,8 @@ static bool embed_options_fit(const LoopRun *r, const Vectors *v)
         for (int i = 0; i < 2 && !v->is_sparse; i++)
                 if (r->e.o->given[of_sparse[i]]) {
                         fprintf(stderr,
-                                "lathe run: %s is for sparse vectors, and those of %s are not (its loop has no "
+                                "lathe run: %s is for sparse vectors, and those of %s are not (its loop has "
+                                "no "
                                 "`sparse true`): without it, each is printed as JSON\n",
                                 option_info(of_sparse[i])->name, r->e.m->graph->name);
                         return false;

@@ -143,7 +143,8 @@ int run_ranking(LoopRun *r)
                      .form = rank_form(&r->e.m->arena, r->loop),
                      .width = dim_value(t->dim[1], NULL),
                      .takes_texts = o->nfile - 1 + (o->prompt != NULL) > 1};
-        const int code = loop_asked(r, &(LoopAsked){"rank", "query", "passage", {"QUERY", "PASSAGE"}, rank_passage}, &k);
+        const int code = loop_asked(
+                r, &(LoopAsked){"rank", "query", "passage", {"QUERY", "PASSAGE"}, rank_passage}, &k);
         free(k.taken);
         free(k.vector);
         free(k.ids);

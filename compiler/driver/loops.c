@@ -132,8 +132,7 @@ static const char *padding_fault(const Graph *g, const Loop *l, LoopParts *parts
                 return NULL;
         parts->padding = input_named(g, name);
         const Type *t = parts->padding ? &parts->padding->type : NULL;
-        return t && t->dtype == INT && t->rank == 1 &&
-                               dim_equal(t->dim[0], parts->input->type.dim[0]) &&
+        return t && t->dtype == INT && t->rank == 1 && dim_equal(t->dim[0], parts->input->type.dim[0]) &&
                                parts->padding != parts->input
                        ? NULL
                        : arena_printf(g->arena, "an input %s with an integer for each token", name);
@@ -356,11 +355,12 @@ static const char *sparse_fault(const Graph *g, const Loop *l, const LoopParts *
         const int64_t width = dim_value(t->dim[t->rank - 1], NULL);
         return !loop_is_sparse(l) || width == parts->input->bound
                        ? NULL
-                       : arena_printf(g->arena,
-                                      "a vector with a number for each of the %lld tokens, since it is sparse, "
-                                      "and %s is %s",
-                                      (long long)parts->input->bound, output_name(&g->output[parts->output]),
-                                      type_text(g->arena, g, t));
+                       : arena_printf(
+                                 g->arena,
+                                 "a vector with a number for each of the %lld tokens, since it is sparse, "
+                                 "and %s is %s",
+                                 (long long)parts->input->bound, output_name(&g->output[parts->output]),
+                                 type_text(g->arena, g, t));
 }
 
 static const char *expansion_fault(const Graph *g, const Loop *l, const LoopParts *parts)

@@ -5,12 +5,10 @@
 
 /* Further files of the command line of a loop: for each text, if it takes texts, and its own one.  NULL:
  * generation. */
-static const char *const command_file[LOOPS] = {[LOOP_classify] = "main_classify.h",
-                                                [LOOP_answer] = "main_answer.h",
-                                                [LOOP_embed] = "main_embed.h",
-                                                [LOOP_rank] = "main_rank.h",
-                                                [LOOP_fill] = "main_fill.h",
-                                                [LOOP_denoise] = "main_denoise.h"};
+static const char *const command_file[LOOPS] = {
+        [LOOP_classify] = "main_classify.h", [LOOP_answer] = "main_answer.h",
+        [LOOP_embed] = "main_embed.h",       [LOOP_rank] = "main_rank.h",
+        [LOOP_fill] = "main_fill.h",         [LOOP_denoise] = "main_denoise.h"};
 
 static bool loop_of_texts(LoopId id, const EmitLoop *l)
 {
@@ -88,7 +86,8 @@ static void emit_main(const Emit *e, Text *c)
 
 static void emit_loop_command(const Emit *e, const EmitLoop *l, LoopId id, Text *c)
 {
-        const bool is_asked = id == LOOP_answer || id == LOOP_rank, of_texts = loop_of_texts(id, l) && !is_asked;
+        const bool is_asked = id == LOOP_answer || id == LOOP_rank,
+                   of_texts = loop_of_texts(id, l) && !is_asked;
         if (of_texts) {
                 emit_constants_of_texts(e, id, c);
                 emit_limits_of_texts(e, l, id == LOOP_embed, c);

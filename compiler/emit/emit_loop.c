@@ -291,12 +291,14 @@ static void emit_sound_feed(const Emit *e, const EmitLoop *l, Text *c)
 
 /* --- the functions --------------------------------------------------------------------------------------------------- */
 
-static const char *const function_file[LOOPS] = {
-        [LOOP_classify] = "model_classify.h", [LOOP_answer] = "model_answer.h",
-        [LOOP_rank] = "model_rank.h",         [LOOP_embed] = "model_embed.h",
-        [LOOP_fill] = "model_fill.h",
-        [LOOP_denoise] = "model_denoise.h",   [LOOP_transcribe] = "model_transcribe.h",
-        [LOOP_unmask] = "model_unmask.h"};
+static const char *const function_file[LOOPS] = {[LOOP_classify] = "model_classify.h",
+                                                 [LOOP_answer] = "model_answer.h",
+                                                 [LOOP_rank] = "model_rank.h",
+                                                 [LOOP_embed] = "model_embed.h",
+                                                 [LOOP_fill] = "model_fill.h",
+                                                 [LOOP_denoise] = "model_denoise.h",
+                                                 [LOOP_transcribe] = "model_transcribe.h",
+                                                 [LOOP_unmask] = "model_unmask.h"};
 
 /* Sizes, tokens and the sampler, which a model that generates has otherwise, and the function. */
 static void emit_unmask(const Emit *e, const EmitLoop *l, Text *c)
@@ -477,17 +479,20 @@ static const char *rank_header(const Emit *e, const EmitLoop *l)
 {
         return arena_printf(
                 e->arena,
-                "/* Computes the vectors of the tokens of a query [n], vectors [$model_rank_rows(m, n)][%" PRId64
-                "]; their number is *rows.  A query of\n * more tokens than the model's `loop rank` states is "
+                "/* Computes the vectors of the tokens of a query [n], vectors [$model_rank_rows(m, "
+                "n)][%" PRId64 "]; their number is *rows.  A query of\n * more tokens than the model's `loop "
+                               "rank` states is "
                 "cut; truncate: to the model's maximum, too.  *tokens: their number without\n * cutting.  "
                 "$MODEL_ERROR_RANGE, with *tokens: 0: the query has none; above the maximum: it is too long; "
                 "-1: it has too many\n * bytes.  scratch [$model_rank_scratch(m, n)], aligned to 8. */\n"
-                "int $model_rank_query($model *m, const char *query, int64_t n, int truncate, float *vectors, "
+                "int $model_rank_query($model *m, const char *query, int64_t n, int truncate, float "
+                "*vectors, "
                 "int64_t *rows, int64_t *tokens,\n        void *scratch);\n"
                 "int64_t $model_rank_rows(const $model *m, int64_t n);\n"
                 "/* Scores a passage [n] for a query, by vectors [rows] of $model_rank_query().  Of *tokens "
                 "also -2: the setting skip leaves out all\n * tokens; -3: the score is NaN or infinite. */\n"
-                "int $model_rank($model *m, const float *vectors, int64_t rows, const char *passage, int64_t n, "
+                "int $model_rank($model *m, const float *vectors, int64_t rows, const char *passage, int64_t "
+                "n, "
                 "int truncate, double *score,\n        int64_t *tokens, void *scratch);\n"
                 "size_t $model_rank_scratch(const $model *m, int64_t n);\n\n",
                 loop_columns(e, l));
@@ -600,11 +605,14 @@ static const char *transcribe_header(const Emit *e, const EmitLoop *l)
 
 void declare_loop(const Emit *e, const EmitLoop *l, Text *h)
 {
-        static const char *(*const header[LOOPS])(const Emit *e, const EmitLoop *l) = {
-                [LOOP_classify] = classify_header, [LOOP_answer] = answer_header,
-                [LOOP_rank] = rank_header,         [LOOP_embed] = embed_header,
-                [LOOP_fill] = fill_header,
-                [LOOP_denoise] = denoise_header,   [LOOP_transcribe] = transcribe_header,
-                [LOOP_unmask] = unmask_header};
+        static const char *(*const header[LOOPS])(const Emit *e,
+                                                  const EmitLoop *l) = {[LOOP_classify] = classify_header,
+                                                                        [LOOP_answer] = answer_header,
+                                                                        [LOOP_rank] = rank_header,
+                                                                        [LOOP_embed] = embed_header,
+                                                                        [LOOP_fill] = fill_header,
+                                                                        [LOOP_denoise] = denoise_header,
+                                                                        [LOOP_transcribe] = transcribe_header,
+                                                                        [LOOP_unmask] = unmask_header};
         text_printf(h, "%s", model_text(e, header[id_of(l)](e, l)));
 }

@@ -178,7 +178,9 @@ static bool weights_can_be_read(Modules *r)
 static bool changes_a_dense_vector(Modules *r)
 {
         return !r->s->is_sparse ||
-               sentence_refuse(r, r->span, "after SpladePooling, the only modules that are supported are Normalize and Dropout");
+               sentence_refuse(
+                       r, r->span,
+                       "after SpladePooling, the only modules that are supported are Normalize and Dropout");
 }
 
 static bool take_dense(Modules *r)

@@ -58,7 +58,8 @@ bool sentence_chat_arguments(Modules *r, const ConfigField *f);
  * place of which those of its route `document` are taken, each by `take` */
 bool take_splade_pooling(Modules *r);
 bool sentence_take_similarity(Modules *r, const ConfigObject *o);
-bool sentence_take_router(Modules *r, const char *path, bool (*take)(Modules *r, const char *type, const char *path, int i));
+bool sentence_take_router(Modules *r, const char *path,
+                          bool (*take)(Modules *r, const char *type, const char *path, int i));
 /* sentence_tokens.c: the settings of loop rank in the order in which they are read: config_sentence_transformers.json, the keys of a
  * Transformer, what PyLate leaves out, prompts, which need the tokenizer; a MultiVectorMask; artifact.metadata without any modules */
 bool sentence_take_ranks(Modules *r, const ConfigObject *o, const char *file);

@@ -76,8 +76,9 @@ static const char *router_types(Modules *r, const ConfigList *route, const Confi
 {
         const char *all = "";
         for (int i = 0; i < route->n; i++) {
-                const char *type = route->item[i].kind == CONFIG_TEXT ? sentence_word(r, types, route->item[i].text)
-                                                                      : NULL;
+                const char *type = route->item[i].kind == CONFIG_TEXT
+                                           ? sentence_word(r, types, route->item[i].text)
+                                           : NULL;
                 all = arena_printf(r->m->arena, "%s%s%s", all, i ? ", " : "", type ? last_name(type) : "?");
         }
         return all;
@@ -110,7 +111,8 @@ bool sentence_take_router(Modules *r, const char *path,
                 r->span = document->span;
                 if (!name)
                         return sentence_wants(r, document, "a list of names");
-                take(r, sentence_word(r, types->value.object, name), sentence_text(r, "%s%s", inside, name), i);
+                take(r, sentence_word(r, types->value.object, name), sentence_text(r, "%s%s", inside, name),
+                     i);
         }
         if (r->m->failed)
                 return false;

@@ -335,9 +335,10 @@ static void replace_router(json_t *modules, const char *folder)
         const json_t *route = json_object_get(json_object_get(router, "structure"), "document");
         for (size_t i = 0; i < json_array_size(route); i++) {
                 const char *name = json_string_value(json_array_get(route, i));
-                json_array_insert_new(modules, i + 1,
-                                      json_pack("{s: o}", "path",
-                                                json_sprintf("%s%s%s", path, *path ? "/" : "", name ? name : "")));
+                json_array_insert_new(
+                        modules, i + 1,
+                        json_pack("{s: o}", "path",
+                                  json_sprintf("%s%s%s", path, *path ? "/" : "", name ? name : "")));
         }
         json_array_remove(modules, 0);
         json_decref(router);
