@@ -479,12 +479,13 @@ static const char *rank_header(const Emit *e, const EmitLoop *l)
 {
         return arena_printf(
                 e->arena,
-                "/* Computes the vectors of the tokens of a query [n], vectors [$model_rank_rows(m, "
-                "n)][%" PRId64 "]; their number is *rows.  A query of\n * more tokens than the model's `loop "
-                               "rank` states is "
-                "cut; truncate: to the model's maximum, too.  *tokens: their number without\n * cutting.  "
-                "$MODEL_ERROR_RANGE, with *tokens: 0: the query has none; above the maximum: it is too long; "
-                "-1: it has too many\n * bytes.  scratch [$model_rank_scratch(m, n)], aligned to 8. */\n"
+                "/* Computes the vectors of the tokens of a query [n]: their number is *rows, at most "
+                "$model_rank_rows(m, n), and each\n * has %" PRId64
+                " numbers.  A longer query than `loop rank` of the model states is cut; with truncate, to "
+                "the "
+                "model's maximum, too.\n * *tokens: their number without cutting.  $MODEL_ERROR_RANGE, with "
+                "*tokens: 0: the query has none; above the maximum: it is\n * too long; -1: it has too many "
+                "bytes.  scratch [$model_rank_scratch(m, n)], aligned to 8. */\n"
                 "int $model_rank_query($model *m, const char *query, int64_t n, int truncate, float "
                 "*vectors, "
                 "int64_t *rows, int64_t *tokens,\n        void *scratch);\n"
