@@ -317,12 +317,14 @@ typedef struct {
 } LoopParts;
 
 /* A checkpoint entry: the published tensor `name` equals `expr`, composed of WEIGHT nodes with a fixed
- * slot, views, joins, + constant and x constant. */
+ * slot, views, joins, + constant and x constant.  Entries of several iterations may share an expression: then
+ * the slot of a WEIGHT node n is slot[n->attr.index]. */
 typedef enum { CK_MAP, CK_DROP, CK_OPTIONAL } CkKind;
 typedef struct {
         CkKind kind;
-        const char *name; /* with {i} replaced */
-        Node *expr;       /* NULL for drop; of an optional tensor the weights that it repeats, or NULL */
+        const char *name;    /* with {i} replaced */
+        Node *expr;          /* NULL for drop; of an optional tensor the weights that it repeats, or NULL */
+        const int32_t *slot; /* NULL: attr.slot of the nodes */
         Span span;
 } CkEntry;
 

@@ -109,14 +109,19 @@ static void check_literal(const Verifier *v, const Node *n)
                     "a constant's table does not have one row for each iteration");
 }
 
-/* Whether a combination of iterations contains the node: in every outer region, the iteration's body is
- * the node's. */
-static bool weight_is_reached(const Weight *w, const Body *const *around, const int64_t *iteration)
+/* The iterations that contain the node, from region r on, have a slot: in every region, the iteration's body is the
+ * node's.  t: number of the iteration, counted over the regions before. */
+static void check_reached(const Verifier *v, const Node *n, const Body *const *around, int r, int64_t t)
 {
-        for (int r = 0; r < w->nregion; r++)
-                if (w->region[r]->body[w->region[r]->body_of[iteration[r]]] != around[r])
-                        return false;
-        return true;
+        const Weight *w = n->attr.weight;
+        if (r == w->nregion) {
+                verify_that(v, n, w->slot_of[t] >= 0, "an iteration without its weight");
+                return;
+        }
+        const Region *region = w->region[r];
+        for (int64_t i = 0; i < region->iterations; i++)
+                if (region->body[region->body_of[i]] == around[r])
+                        check_reached(v, n, around, r + 1, t * region->iterations + i);
 }
 
 static void check_slots(const Verifier *v, const Node *n)
@@ -132,16 +137,12 @@ static void check_slots(const Verifier *v, const Node *n)
                 around[r] = body;
                 iterations *= w->region[r]->iterations;
         }
-        for (int64_t t = 0; w->slot_of && t < iterations; t++) {
-                int64_t iteration[4] = {0}, rest = t;
-                for (int r = w->nregion - 1; r >= 0; r--) {
-                        iteration[r] = rest % w->region[r]->iterations;
-                        rest /= w->region[r]->iterations;
-                }
-                verify_that(v, n, w->slot_of[t] < w->slots, "a slot that the weight does not have");
-                verify_that(v, n, w->slot_of[t] >= 0 || !weight_is_reached(w, around, iteration),
-                            "an iteration without its weight");
-        }
+        int64_t most = -1;
+        for (int64_t t = 0; w->slot_of && t < iterations; t++)
+                most = w->slot_of[t] > most ? w->slot_of[t] : most;
+        verify_that(v, n, most < w->slots, "a slot that the weight does not have");
+        if (w->slot_of)
+                check_reached(v, n, around, 0, 0);
 }
 
 static void check_weight(const Verifier *v, const Node *n)

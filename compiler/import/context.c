@@ -17,6 +17,8 @@ static bool context_fits(const char *model, const char *text)
         Diag diag = {.arena = &arena};
         const Source *source = source_new(&arena, model, arena_strdup(&arena, text), (int32_t)strlen(text));
         Program *program = program_load(&arena, &names, &diag, model, source);
+        if (program)
+                program->without_checkpoints = true;
         bool good = program && !diag.count && elaborate_model(program, model, NULL, 0, &diag) && !diag.count;
         arena_free(&arena);
         return good;

@@ -155,6 +155,21 @@ bool body_match(Iteration kept, Iteration fresh, int64_t iterations, Varying *va
                same_asked(&m, kept, fresh);
 }
 
+void literal_set_row(Arena *arena, const Region *region, Literal *table, const Literal *row,
+                     int64_t iteration)
+{
+        const size_t size = (size_t)row->count * sizeof *row->value;
+        if (literal_values_equal(table, row))
+                return;
+        if (table->iterations == 1) {
+                double *value = NEW_ARRAY(arena, double, region->iterations * row->count);
+                for (int64_t t = 0; t < region->iterations; t++)
+                        memcpy(value + t * row->count, table->value, size);
+                *table = (Literal){region->iterations, row->count, value};
+        }
+        memcpy(table->value + iteration * row->count, row->value, size);
+}
+
 /* Adds the constants of iteration `iteration` as rows of tables; its body is the same as that of earlier
  * ones. */
 void body_merge(Arena *arena, const Region *region, Body *kept, const Body *fresh, int64_t iteration)
@@ -164,19 +179,8 @@ void body_merge(Arena *arena, const Region *region, Body *kept, const Body *fres
                 const Node *b = fresh->node[i];
                 if (a->op != OP_CONST)
                         continue;
-                Literal *table = a->attr.literal;
-                const Literal *row = b->attr.literal;
                 if (b->type.dtype == REAL)
                         a->type.dtype = REAL;
-                if (literal_values_equal(table, row))
-                        continue;
-                size_t size = (size_t)row->count * sizeof *row->value;
-                if (table->iterations == 1) {
-                        double *value = NEW_ARRAY(arena, double, region->iterations * row->count);
-                        for (int64_t t = 0; t < region->iterations; t++)
-                                memcpy(value + t * row->count, table->value, size);
-                        *table = (Literal){region->iterations, row->count, value};
-                }
-                memcpy(table->value + iteration * row->count, row->value, size);
+                literal_set_row(arena, region, a->attr.literal, b->attr.literal, iteration);
         }
 }

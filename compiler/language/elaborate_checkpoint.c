@@ -36,6 +36,8 @@ typedef struct {
         const char *name[MAX_PLACEHOLDERS];
         int64_t iterations[MAX_PLACEHOLDERS], iteration[MAX_PLACEHOLDERS];
         int64_t made;
+        bool asks;             /* conditions depend on the iteration */
+        EntryPattern *pattern; /* or NULL */
 } CheckpointEntry;
 
 /* A name of weights in an entry which no iteration has: a mistake, or a part that this structure lacks. */
@@ -55,7 +57,7 @@ static const char *path_name(Elaborator *e, const PathNode *p)
         return text;
 }
 
-static PathNode *child_of(const PathNode *p, const char *name)
+PathNode *weights_under(const PathNode *p, const char *name)
 {
         for (PathNode *c = p->child; c; c = c->next)
                 if (c->name == name)
@@ -75,7 +77,7 @@ static void report_absent(Elaborator *e, const PathNode *in, const Ast *field)
 
 Value path_field(Elaborator *e, const PathValue *path, const Ast *field)
 {
-        PathNode *child = child_of(path->node, field->name);
+        PathNode *child = weights_under(path->node, field->name);
         if (child) {
                 PathValue *p = NEW(e->arena, PathValue);
                 *p = *path;
@@ -132,20 +134,27 @@ static int64_t slot_of_path(const Weight *w, const PathValue *path)
         return w->slot_of[iteration];
 }
 
-/* The weight in the path's iterations; NULL if they lack it. */
-static Node *weight_in_iterations(Elaborator *e, const PathValue *path, Span span)
+Weight *weight_of_path(const Elaborator *e, const PathValue *path, int64_t *slot)
 {
         const Weight *first = path->node->weight;
         for (int i = 0; i < e->g->nweight; i++) {
                 Weight *w = e->g->weight[first->id + i < e->g->nweight ? first->id + i
                                                                        : first->id + i - e->g->nweight];
-                if (w->path != first->path || w->nregion != path->nindex)
-                        continue;
-                int64_t slot = slot_of_path(w, path);
-                if (slot >= 0)
-                        return node_new(e->g, e->body, OP_WEIGHT, 0, NULL,
-                                        (Attr){.weight = w, .slot = (int)slot}, w->type, span, e->where);
+                if (w->path == first->path && w->nregion == path->nindex &&
+                    (*slot = slot_of_path(w, path)) >= 0)
+                        return w;
         }
+        return NULL;
+}
+
+/* The weight in the path's iterations; NULL if they lack it. */
+static Node *weight_in_iterations(Elaborator *e, const PathValue *path, Span span)
+{
+        int64_t slot;
+        Weight *w = weight_of_path(e, path, &slot);
+        if (w)
+                return node_new(e->g, e->body, OP_WEIGHT, 0, NULL, (Attr){.weight = w, .slot = (int)slot},
+                                w->type, span, e->where);
         e->missing_weight = true;
         return NULL;
 }
@@ -188,13 +197,13 @@ Node *path_weight(Elaborator *e, const PathValue *path, Span span)
 static PathNode *static_path(Elaborator *e, const Ast *ast)
 {
         if (ast->kind == AST_NAME)
-                return child_of(e->paths, ast->name);
+                return weights_under(e->paths, ast->name);
         if (ast->kind == AST_INDEX)
                 return static_path(e, ast->kid[0]);
         if (ast->kind != AST_FIELD)
                 return NULL;
         PathNode *object = static_path(e, ast->kid[0]);
-        return object ? child_of(object, ast->name) : NULL;
+        return object ? weights_under(object, ast->name) : NULL;
 }
 
 /* Number of elements of a list of the model, by its name; -1: no such list. */
@@ -378,34 +387,71 @@ static const char *filled_name(const CheckpointEntry *entry, Scope *scope)
 
 /* ---- entries ---- */
 
-static void add_entry(Elaborator *e, CkKind kind, const char *name, Node *expr, Span span)
+static void add_entry(Elaborator *e, CkEntry entry)
 {
         GROW(e->keep, e->g->entry, e->g->nentry, e->entry_cap);
-        e->g->entry[e->g->nentry++] = (CkEntry){kind, name, expr, span};
+        e->g->entry[e->g->nentry++] = entry;
 }
 
-static bool make_entry(CheckpointEntry *entry)
+static CkKind map_kind(const Ast *map)
+{
+        return map->nkid > 1 ? CK_OPTIONAL : CK_MAP;
+}
+
+/* Evaluates the entry of one iteration. */
+static bool eval_entry(CheckpointEntry *entry, Scope *scope)
 {
         Elaborator *e = entry->e;
-        Scope *scope = scope_new(e, entry->scope, true);
-        for (int i = 0; i < entry->n; i++)
-                scope_set(e, scope, entry->name[i], value_int(entry->iteration[i]), entry->map->name_span);
-        int hold = conditions_hold(e, scope, entry->conditions);
-        if (hold <= 0)
-                return entry->made += hold == 0, hold == 0;
         const Ast *right = entry->map->kid[0];
-        int errors = e->diag->count;
+        const int errors = e->diag->count, first = e->g->nnode;
         const AbsentWeights *absent = e->absent;
         e->missing_weight = false;
         Value v = eval(e, scope, right, NULL);
         Node *n = is_poison(v) ? NULL : to_tensor(e, v, right->span);
         const char *name = n ? filled_name(entry, scope) : NULL;
         if (name) {
-                add_entry(e, entry->map->nkid > 1 ? CK_OPTIONAL : CK_MAP, name, n, entry->map->span);
+                add_entry(e, (CkEntry){map_kind(entry->map), name, n, NULL, entry->map->span});
                 entry->made++;
         }
         entry->made += e->absent != absent;
+        if (entry->pattern && e->absent == absent && e->diag->count == errors)
+                pattern_learn(entry->pattern, n, first);
         return e->diag->count == errors;
+}
+
+static bool make_entry(CheckpointEntry *entry)
+{
+        Elaborator *e = entry->e;
+        EntryPattern *pattern = entry->pattern;
+        const PatternResult *known = pattern ? pattern_result(pattern) : NULL;
+        Scope *scope = NULL;
+        if (entry->asks || !known) {
+                scope = scope_new(e, entry->scope, true);
+                for (int i = 0; i < entry->n; i++)
+                        scope_set(e, scope, entry->name[i], value_int(entry->iteration[i]),
+                                  entry->map->name_span);
+        }
+        const int hold = entry->asks ? conditions_hold(e, scope, entry->conditions) : 1;
+        if (hold <= 0)
+                return entry->made += hold == 0, hold == 0;
+        if (!known)
+                return eval_entry(entry, scope);
+        if (known->expr) {
+                add_entry(e, (CkEntry){map_kind(entry->map), pattern_name(pattern), known->expr,
+                                       pattern_slots(pattern), entry->map->span});
+                entry->made++;
+        }
+        return true;
+}
+
+/* Whether a condition depends on an index of the entry. */
+static bool conditions_ask(const CheckpointEntry *entry)
+{
+        for (const Conditions *c = entry->conditions; c; c = c->outer)
+                for (int i = 0; i < entry->n; i++)
+                        if (ast_mentions(c->condition, entry->name[i]))
+                                return true;
+        return false;
 }
 
 static void run_map(Elaborator *e, Scope *scope, const Ast *map, const Conditions *conditions)
@@ -418,6 +464,10 @@ static void run_map(Elaborator *e, Scope *scope, const Ast *map, const Condition
         for (int i = 0; i < entry.n; i++)
                 if (entry.iterations[i] == 0)
                         return;
+        entry.asks = conditions_ask(&entry);
+        if (!entry.asks && conditions_hold(e, scope, conditions) <= 0)
+                return;
+        entry.pattern = entry_pattern(e, map->kid[0], entry.published, entry.name, entry.iteration, entry.n);
         for (;;) {
                 int i = entry.n - 1;
                 if (!make_entry(&entry))
@@ -466,9 +516,10 @@ static void run_entry(Elaborator *e, Scope *scope, const Ast *entry, const Heirs
         } else if (entry->kind == AST_RULE && conditions_hold(e, scope, conditions) > 0) {
                 const char *rules[] = {"drop", "optional"};
                 if (strcmp(entry->name, "drop") == 0 || strcmp(entry->name, "optional") == 0) {
-                        add_entry(e, entry->name[0] == 'd' ? CK_DROP : CK_OPTIONAL,
-                                  with_texts(e, scope, entry->kid[0]->name, NULL, entry->kid[0]->span), NULL,
-                                  entry->span);
+                        add_entry(e, (CkEntry){.kind = entry->name[0] == 'd' ? CK_DROP : CK_OPTIONAL,
+                                               .name = with_texts(e, scope, entry->kid[0]->name, NULL,
+                                                                  entry->kid[0]->span),
+                                               .span = entry->span});
                 } else {
                         poisoned(e, entry->name_span, "an entry is a map, drop or optional, not %s",
                                  entry->name);
@@ -574,7 +625,8 @@ static void check_absent(Elaborator *e)
 
 void run_checkpoint(Elaborator *e, Scope *scope, const Ast *ast)
 {
-        if (ast->kind == AST_CHECKPOINT_USE && ast->kid[0]->kind == AST_NONE)
+        if (e->program->without_checkpoints ||
+            (ast->kind == AST_CHECKPOINT_USE && ast->kid[0]->kind == AST_NONE))
                 return;
         Body *body = e->body;
         e->body = body_new(e->g, NULL);

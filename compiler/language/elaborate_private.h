@@ -108,12 +108,19 @@ typedef struct {
 } Varying;
 bool body_match(Iteration kept, Iteration fresh, int64_t iterations, Varying *varying);
 void body_merge(Arena *arena, const Region *region, Body *kept, const Body *fresh, int64_t iteration);
+/* The values of a constant in one iteration. */
+void literal_set_row(Arena *arena, const Region *region, Literal *table, const Literal *row,
+                     int64_t iteration);
 
 /* index_uses.c */
 typedef struct IndexUses IndexUses;
 IndexUses *index_uses_new(Elaborator *e, const Ast *repeat);
 const Value *index_uses_answers(Elaborator *e, IndexUses *u, Scope *around, int64_t iteration);
-bool index_uses_same(const IndexUses *u, const Value *a, const Value *b);
+/* Whether the bodies of two iterations are the same, but for constants of gathers. */
+bool index_uses_same(const Elaborator *e, const IndexUses *u, const Value *a, const Value *b);
+/* Sets the constants of gathers in the kept body for an iteration with these answers.  False: it must run. */
+bool index_uses_move(Arena *arena, const Elaborator *e, const IndexUses *u, const Iteration *kept,
+                     const Value *answers, int64_t iteration);
 
 /* elaborate_iterations.c */
 Iterations *iterations_begin(Elaborator *e, const Ast *repeat, int64_t n);
@@ -164,6 +171,29 @@ void run_checkpoint(Elaborator *e, Scope *scope, const Ast *checkpoint); /* CHEC
 Value path_field(Elaborator *e, const PathValue *path, const Ast *field);
 Value path_index(Elaborator *e, const PathValue *path, Scope *scope, const Ast *index);
 Node *path_weight(Elaborator *e, const PathValue *path, Span span);
+PathNode *weights_under(const PathNode *p, const char *name);
+/* The weight in the path's iterations, and its slot; NULL: they lack it. */
+Weight *weight_of_path(const Elaborator *e, const PathValue *path, int64_t *slot);
+
+/* entry_pattern.c */
+typedef struct EntryPattern EntryPattern;
+/* The result of all iterations that select these weights. */
+typedef struct PatternResult {
+        Weight **weight; /* NULL: the iteration lacks it */
+        Node *expr;      /* attr.index of its WEIGHT nodes is an index of slots; NULL: no entry */
+        struct PatternResult *next;
+} PatternResult;
+bool ast_mentions(const Ast *t, const char *name);
+/* An entry whose indices have these names; `iteration` has their current values.  NULL: all iterations must be
+ * evaluated. */
+EntryPattern *entry_pattern(Elaborator *e, const Ast *right, const char *published, const char *const *index,
+                            const int64_t *iteration, int n);
+/* Finds the weights of the current iteration.  Returns the result for these weights; NULL: not known. */
+const PatternResult *pattern_result(EntryPattern *p);
+/* Keeps the result of the current iteration; its nodes have ids from `first` on. */
+void pattern_learn(EntryPattern *p, Node *expr, int first);
+const int32_t *pattern_slots(const EntryPattern *p);
+const char *pattern_name(const EntryPattern *p); /* in the current iteration */
 
 /* builtin.c */
 typedef struct {

@@ -286,13 +286,14 @@ static const Value *answers_of(Elaborator *e, Repeat *r, int64_t iteration)
         return answers;
 }
 
-/* Adds an iteration whose body is known without running it.  False: not known. */
-static bool repeat_known(Elaborator *e, Repeat *r, int64_t iteration)
+/* Adds an iteration whose body is known without running it.  arena: of the bodies.  False: not known. */
+static bool repeat_known(Elaborator *e, Repeat *r, Arena *arena, int64_t iteration)
 {
         const Value *answers = answers_of(e, r, iteration);
         for (int i = 0; answers && i < r->region->nbody; i++) {
                 const Iteration *known = &r->kept[i];
-                if (!index_uses_same(r->uses, known->answers, answers))
+                if (!index_uses_same(e, r->uses, known->answers, answers) ||
+                    !index_uses_move(arena, e, r->uses, known, answers, iteration))
                         continue;
                 /* weights have no slot for each position of an `along` */
                 changes_repeat(e, known->change, known->changes, e->nregion - e->in_along - 1,
@@ -346,7 +347,7 @@ static int try_iteration(Elaborator *e, Repeat *r, int64_t iteration)
                 return 0;
         r->scratch.out_of_memory = outer->out_of_memory;
         set_arena(e, &r->scratch);
-        bool repeats = repeat_known(e, r, iteration);
+        bool repeats = repeat_known(e, r, outer, iteration);
         Body *body = repeats ? NULL : elaborate_iteration(e, r, iteration);
         set_arena(e, outer);
         if (repeats)

@@ -473,6 +473,7 @@ struct Program {
         File *main;
         const Ast **test;
         int ntest;
+        bool without_checkpoints; /* of models: their entries are not evaluated */
 };
 
 /* The embedded library; NULL: unknown module. */

@@ -292,6 +292,29 @@ static void number_part(const Mixture *m, Weight *w)
                 }
 }
 
+/* A copy of an expression that several entries share, with the slots of one of them. */
+static Node *entry_copied(Graph *g, const Node *n, const int32_t *slot)
+{
+        Node *copy = NEW(g->arena, Node);
+        *copy = *n;
+        copy->id = g->nnode++;
+        copy->in = NEW_ARRAY(g->arena, Node *, n->nin);
+        for (int i = 0; i < n->nin; i++)
+                copy->in[i] = entry_copied(g, n->in[i], slot);
+        if (n->op == OP_WEIGHT)
+                copy->attr.slot = slot[n->attr.index];
+        return copy;
+}
+
+static void separate_entries(Graph *g)
+{
+        for (int i = 0; i < g->nentry; i++)
+                if (g->entry[i].slot) {
+                        g->entry[i].expr = entry_copied(g, g->entry[i].expr, g->entry[i].slot);
+                        g->entry[i].slot = NULL;
+                }
+}
+
 /* Moves an entry of the checkpoint, which names slots, to the split weights. */
 static void move_entry(const Mixture *m, Node *n, bool *seen)
 {
@@ -338,6 +361,7 @@ void split_mixtures(Graph *g, const uint8_t *const *kind)
                                 keep_unread(&m, g->weight[i]);
                 for (int i = 0; i < m.npart; i++)
                         number_part(&m, m.part[i]);
+                separate_entries(g);
                 bool *seen = NEW_ARRAY(&m.scratch, bool, g->nnode);
                 for (int i = 0; i < g->nentry; i++)
                         move_entry(&m, g->entry[i].expr, seen);

@@ -50,7 +50,7 @@ typedef struct {
         const CkEntry *entry;
         int published;
         int64_t cap;
-        bool failed;
+        bool failed, last_failed;
 } MapWalk;
 
 /* ---- cutting ---- */
@@ -317,7 +317,8 @@ static void map_refuse(MapWalk *w, Span span, const char *what)
 static void reach_weight(MapWalk *w, const Node *n, const WeightBox *box)
 {
         const Weight *weight = n->attr.weight;
-        int64_t slot = weight->nregion == 0 ? 0 : n->attr.slot, step[MAX_RANK], next = 1;
+        const int64_t named = w->entry->slot ? w->entry->slot[n->attr.index] : n->attr.slot;
+        int64_t slot = weight->nregion == 0 ? 0 : named, step[MAX_RANK], next = 1;
         if (slot < 0) {
                 map_refuse(w, n->span,
                            arena_printf(w->arena, "it does not specify the iteration of %s", weight->path));
@@ -336,7 +337,13 @@ static void reach_weight(MapWalk *w, const Node *n, const WeightBox *box)
                 next *= weight->type.dim[a].fixed;
         }
         PieceDigit digit[MAX_DIGITS];
-        Piece piece = {weight, slot, w->published, box->mul, box->add, box->from, 0, 0, NULL};
+        Piece piece = {.weight = weight,
+                       .slot = slot,
+                       .leaf = n->attr.index,
+                       .published = w->published,
+                       .mul = box->mul,
+                       .add = box->add,
+                       .from = box->from};
         for (int a = 0; a < weight->type.rank; a++)
                 piece.to += step[a] * box->offset[a];
         for (int k = 0; k < box->ndigit; k++) {
@@ -415,8 +422,33 @@ static WeightBox whole_box(const Published *p)
         return box;
 }
 
+/* The pieces of the last entry, which has the same expression, with the slots of this one. */
+static void pieces_again(MapWalk *w, const CkEntry *entry)
+{
+        WeightMap *map = w->map;
+        Published *p = &map->published[map->npublished];
+        *p = p[-1];
+        p->name = entry->name;
+        p->first = map->npiece;
+        Piece *piece = NEW_ARRAY(w->arena, Piece, p->npiece);
+        for (int64_t i = 0; i < p->npiece; i++) {
+                piece[i] = *map->piece[p[-1].first + i];
+                piece[i].published = map->npublished;
+                piece[i].slot = piece[i].weight->nregion == 0 ? 0 : entry->slot[piece[i].leaf];
+                GROW(w->arena, map->piece, map->npiece, w->cap);
+                map->piece[map->npiece++] = &piece[i];
+        }
+        map->npublished++;
+}
+
 static void map_entry(MapWalk *w, const CkEntry *entry)
 {
+        if (w->entry && entry->slot && entry->expr == w->entry->expr && !w->last_failed &&
+            w->map->npiece + w->map->published[w->map->npublished - 1].npiece < MAX_PIECES) {
+                w->entry = entry;
+                pieces_again(w, entry);
+                return;
+        }
         Published *p = &w->map->published[w->map->npublished];
         *p = (Published){
                 .name = entry->name, .span = entry->span, .rank = entry->expr->type.rank, .count = 1};
@@ -440,8 +472,31 @@ static int compare_published(const void *left, const void *right)
         return order ? order : (a > b) - (a < b);
 }
 
+static bool repeats_name(const Graph *g)
+{
+        Arena scratch = {.out_of_memory = g->arena->out_of_memory};
+        int64_t slots = 64;
+        bool twice = false;
+        while (slots < 2 * (int64_t)g->nentry)
+                slots *= 2;
+        const char **name = NEW_ARRAY(&scratch, const char *, slots);
+        for (int i = 0; i < g->nentry && !twice; i++) {
+                const char *own = g->entry[i].name;
+                if (g->entry[i].kind != CK_MAP)
+                        continue;
+                int64_t at = (int64_t)(hash_bytes(HASH_START, own, strlen(own)) & (uint64_t)(slots - 1));
+                while (name[at] && !(twice = !strcmp(name[at], own)))
+                        at = (at + 1) & (slots - 1);
+                name[at] = own;
+        }
+        arena_free(&scratch);
+        return twice;
+}
+
 static bool map_check_names(Arena *arena, const Graph *g, Diag *diag)
 {
+        if (!repeats_name(g))
+                return true;
         const CkEntry **entry = NEW_ARRAY(arena, const CkEntry *, g->nentry);
         int n = 0;
         bool good = true;
@@ -475,44 +530,47 @@ static void map_slots(MapWalk *w)
                         p->npiece = p->count > 0;
                         PieceDigit all = {p->count, 1, 1};
                         if (p->count > 0)
-                                add_piece(w, (Piece){weight, slot, w->map->npublished, 1, 0, 0, 0, 0, NULL},
+                                add_piece(w,
+                                          (Piece){.weight = weight,
+                                                  .slot = slot,
+                                                  .published = w->map->npublished,
+                                                  .mul = 1},
                                           &all, 1);
                         w->map->npublished++;
                 }
         }
 }
 
-static int by_weight(const void *left, const void *right)
+static int by_published(const void *left, const void *right)
 {
         const Piece *a = *(Piece *const *)left, *b = *(Piece *const *)right;
-        if (a->weight != b->weight)
-                return a->weight->id < b->weight->id ? -1 : 1;
-        if (a->slot != b->slot)
-                return a->slot < b->slot ? -1 : 1;
         return a->published != b->published ? (a->published < b->published ? -1 : 1)
                                             : (a->to > b->to) - (a->to < b->to);
 }
 
+/* Sorts the pieces by counting those of each slot. */
 static void index_slots(Arena *arena, WeightMap *map)
 {
         const Graph *g = map->graph;
-        int64_t slots = 0, at = 0;
+        int64_t slots = 0;
         map->slot_base = NEW_ARRAY(arena, int64_t, g->nweight);
         for (int i = 0; i < g->nweight; i++) {
                 map->slot_base[i] = slots;
                 slots += g->weight[i]->slots;
         }
+        int64_t *first = map->slot_first = NEW_ARRAY(arena, int64_t, slots + 2);
+        for (int64_t i = 0; i < map->npiece; i++)
+                first[map->slot_base[map->piece[i]->weight->id] + map->piece[i]->slot + 2]++;
+        for (int64_t slot = 2; slot < slots + 2; slot++)
+                first[slot] += first[slot - 1];
         map->by_slot = NEW_ARRAY(arena, Piece *, map->npiece);
-        if (map->npiece)
-                memcpy(map->by_slot, map->piece, (size_t)map->npiece * sizeof *map->piece);
-        qsort(map->by_slot, (size_t)map->npiece, sizeof *map->by_slot, by_weight);
-        map->slot_first = NEW_ARRAY(arena, int64_t, slots + 1);
-        for (int64_t slot = 0; slot <= slots; slot++) {
-                while (at < map->npiece &&
-                       map->slot_base[map->by_slot[at]->weight->id] + map->by_slot[at]->slot < slot)
-                        at++;
-                map->slot_first[slot] = at;
-        }
+        for (int64_t i = 0; i < map->npiece; i++) /* first[slot + 1] counts up to the start of slot + 1 */
+                map->by_slot[first[map->slot_base[map->piece[i]->weight->id] + map->piece[i]->slot + 1]++] =
+                        map->piece[i];
+        for (int64_t slot = 0; slot < slots; slot++)
+                if (first[slot + 1] - first[slot] > 1)
+                        qsort(map->by_slot + first[slot], (size_t)(first[slot + 1] - first[slot]),
+                              sizeof *map->by_slot, by_published);
 }
 
 int64_t slot_pieces(const WeightMap *map, const Weight *w, int64_t slot, Piece *const **first)
@@ -545,6 +603,7 @@ static bool map_entries(MapWalk *w, CkKind kind)
         const Graph *g = w->map->graph;
         bool good = true;
         for (int i = 0; i < g->nentry; i++) {
+                w->last_failed = w->failed;
                 w->failed = false;
                 if (g->entry[i].kind == kind && g->entry[i].expr)
                         map_entry(w, &g->entry[i]);

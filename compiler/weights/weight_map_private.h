@@ -21,6 +21,7 @@ typedef struct {
 typedef struct {
         const Weight *weight;
         int64_t slot;
+        int leaf;      /* of CkEntry.slot */
         int published; /* index of the tensor */
         double mul, add;
         int64_t from, to;  /* position at digits 0: in the published tensor, in the slot */

@@ -100,7 +100,8 @@ static void add_entry(Trial *t, Node *expr)
         Graph *g = t->g;
         int64_t size = (int64_t)sizeof *g->entry;
         g->entry = arena_grow(&t->arena, g->entry, g->nentry * size, (g->nentry + 1) * size);
-        g->entry[g->nentry] = (CkEntry){CK_MAP, arena_printf(&t->arena, "t%d", g->nentry), expr, nowhere};
+        g->entry[g->nentry] =
+                (CkEntry){CK_MAP, arena_printf(&t->arena, "t%d", g->nentry), expr, NULL, nowhere};
         g->nentry++;
 }
 
