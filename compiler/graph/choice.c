@@ -6,6 +6,8 @@
  *        |
  *      where(.., s, -inf) ── softmax     only chosen keys have weights
  *
+ * The choice may also be of blocks of keys: the view [.., T, S] of top(i, k) [.., T, blocks] by col // size.
+ *
  * Walks from the scores through ops that preserve -inf, as the bounds of keys do (lower/live_keys.c). */
 #include "graph.h"
 
@@ -42,12 +44,54 @@ static bool keeps_last_axis(const Node *view)
         return true;
 }
 
+/* Whether the view moves the input's axis `from` to `to`, and keeps the others in order. */
+static bool moves_one_axis(const Node *view, int from, int to)
+{
+        const View *v = view->attr.view;
+        const int rank = view->type.rank;
+        if (view->op != OP_VIEW || view->in[0]->type.rank != rank || v->natom != rank)
+                return false;
+        for (int i = 0, next = 0; i < rank; i++) {
+                next += next == from;
+                const int axis = i == to ? from : next++;
+                if (v->atom[i].out != i || v->atom[i].axis != axis || v->atom[i].stride != 1 ||
+                    !dim_equal(v->atom[i].size, view->in[0]->type.dim[axis]) || !dim_is(v->offset[axis], 0))
+                        return false;
+        }
+        return true;
+}
+
+/* The n of i // n, where i are all indices from 0 on; 0: another expression. */
+static int64_t block_size(const Node *index)
+{
+        const Node *size = index->op == OP_FLOORDIV ? index->in[1] : NULL;
+        if (!size || index->in[0]->op != OP_INDEX || !dim_is(index->in[0]->attr.dim, 0) ||
+            size->op != OP_CONST || size->attr.literal->count != 1 || size->attr.literal->iterations != 1)
+                return 0;
+        const double n = size->attr.literal->value[0];
+        return n >= 1 && n <= 1 << 20 && n == (double)(int64_t)n ? (int64_t)n : 0;
+}
+
+Node *choice_of_blocks(const Node *choice, int64_t *size)
+{
+        const int last = choice->type.rank - 1;
+        if (choice->op != OP_VIEW || last < 1 || !moves_one_axis(choice, 0, last))
+                return NULL;
+        const Node *gather = choice->in[0];
+        if (gather->op != OP_GATHER || gather->nin != 2 || gather->in[1]->type.rank != 1 ||
+            !(*size = block_size(gather->in[1])))
+                return NULL;
+        Node *top = gather->in[0]->op == OP_VIEW ? gather->in[0]->in[0] : NULL;
+        return top && top->op == OP_TOP && moves_one_axis(gather->in[0], last, 0) ? top : NULL;
+}
+
 /* A choice that must be true (`want`), or false, where c is. */
 static Node *choice_in(ChoiceSearch *s, Node *c, bool want)
 {
         if (--s->left < 0)
                 return NULL;
-        if (c->op == s->op)
+        int64_t size;
+        if (c->op == s->op || (s->op == OP_TOP && choice_of_blocks(c, &size)))
                 return want ? c : NULL;
         switch ((int)c->op) {
         case OP_NOT: return choice_in(s, c->in[0], !want);
@@ -89,14 +133,22 @@ Node *find_choice(Node *scores, Op op)
                        : NULL;
 }
 
-const char *why_not_chosen(const Graph *g, const Scores *s, const Node *top)
+int64_t choice_most(const Node *choice)
 {
-        const int64_t keys = dim_bound(g, top->type.dim[top->type.rank - 1]);
+        int64_t size = 1;
+        const Node *top = choice->op == OP_TOP ? choice : choice_of_blocks(choice, &size);
+        return size * top->attr.index;
+}
+
+const char *why_not_chosen(const Graph *g, const Scores *s, const Node *choice)
+{
+        const int64_t keys = dim_bound(g, choice->type.dim[choice->type.rank - 1]),
+                      most = choice_most(choice);
         if (s->mixes)
                 return "heads are mixed, so that a masked key may have a weight";
-        if (keys <= top->attr.index)
+        if (keys <= most)
                 return "there are never more keys";
-        if (keys > INT64_C(1) << 24)
+        if (keys > INT64_C(1) << 24 || most > INT64_C(1) << 24)
                 return "floats can't count so many keys";
         return NULL;
 }

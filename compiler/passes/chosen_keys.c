@@ -6,6 +6,11 @@
  *   y = softmax(where(c, q k', -inf)) v       c = among(l, S)
  *                                             y = softmax(where(c, q k', -inf)) v
  *
+ * Of blocks of n keys, c = top(i, k) read by col // n, the list has the keys of the chosen blocks:
+ *
+ *   e = n chosen(i, k)[.., col // n] + col % n      [T, k n]; without those of -1, and from S on
+ *   c = among(e, S)
+ *
  * Attention then reads the listed keys and values only (runtime/attention_chosen.h), and c is never computed.  Where there are never more
  * than k keys, nothing changes.
  *
@@ -15,8 +20,9 @@
 
 typedef struct {
         Arena scratch;
-        bool *chooses; /* by id: a TOP node whose list attention reads */
-        bool any;
+        bool *chooses; /* by id: a choice whose list attention reads */
+        bool any, of_blocks;
+        int known; /* number of ids before the pass */
 } ChosenKeys;
 
 static void find_choices(ChosenKeys *c, const Graph *g, const Uses *uses, const Body *b)
@@ -31,18 +37,68 @@ static void find_choices(ChosenKeys *c, const Graph *g, const Uses *uses, const 
                 Node *scores = scores_under(s.weights), *top = scores ? find_choice(scores, OP_TOP) : NULL;
                 if (top && !why_not_chosen(g, &s, top))
                         c->any = c->chooses[top->id] = true;
+                if (top && c->chooses[top->id])
+                        c->of_blocks |= top->op != OP_TOP;
         }
+}
+
+/* Nodes of the same place as n. */
+typedef struct {
+        Graph *g;
+        Body *b;
+        const Node *n;
+} ChosenPlace;
+
+static Node *chosen_node(const ChosenPlace *p, Op op, Node *x, Node *y, Node *z, Dim dim)
+{
+        Diag diag = {.arena = p->g->arena};
+        Node *in[] = {x, y, z};
+        Type type = {.dtype = INT, .rank = 1, .dim = {dim}};
+        if (op == OP_INDEX)
+                return node_new(p->g, p->b, op, 0, NULL, (Attr){.slot = -1}, type, p->n->span, p->n->where);
+        return build(p->g, p->b, &diag, op, op == OP_SIZE ? 0 : z ? 3 : y ? 2 : 1, in,
+                     &(Attr){.dim = dim, .slot = -1}, p->n->span, p->n->where);
+}
+
+/* The keys of the listed blocks in order, [.., k n], -1 at the end; the last block may be incomplete. */
+static Node *keys_of_blocks(const ChosenPlace *p, Node *list, int64_t size, Dim keys)
+{
+        const Span span = p->n->span;
+        Instance *where = p->n->where;
+        Type type = list->type;
+        const int rank = type.rank;
+        const Dim all = dim_scale(type.dim[rank - 1], size), none = dim_fixed(0);
+        type.dim[type.rank++] = dim_fixed(1);
+        Node *blocks = view_reshape(p->g, p->b, list, &type, span, where);
+        type.dim[rank] = dim_fixed(size);
+        blocks = view_broadcast(p->g, p->b, blocks, &type, span, where);
+        type = list->type;
+        type.dim[rank - 1] = all;
+        blocks = view_reshape(p->g, p->b, blocks, &type, span, where);
+        Node *n = build_number(p->g, p->b, (double)size, INT, span, where),
+             *absent = build_number(p->g, p->b, -1, INT, span, where);
+        Node *at = chosen_node(p, OP_INDEX, NULL, NULL, NULL, all);
+        Node *key = chosen_node(p, OP_ADD, chosen_node(p, OP_MUL, blocks, n, NULL, none),
+                                chosen_node(p, OP_MOD, at, n, NULL, none), NULL, none);
+        Node *exists = chosen_node(p, OP_AND, chosen_node(p, OP_LESS, absent, blocks, NULL, none),
+                                   chosen_node(p, OP_LESS, key,
+                                               chosen_node(p, OP_SIZE, NULL, NULL, NULL, keys), NULL, none),
+                                   NULL, none);
+        return chosen_node(p, OP_WHERE, exists, key, absent, none);
 }
 
 /* The list comes before the node that is read as a mask. */
 static void chosen_append(void *context, Graph *g, Body *b, Node *n)
 {
         const ChosenKeys *c = context;
-        if (n->op == OP_TOP && c->chooses[n->id]) {
-                Node *list = build_like(g, n, OP_CHOSEN, 1, n->in, &n->attr);
+        if (n->id < c->known && c->chooses[n->id]) {
+                int64_t size = 1;
+                Node *top = n->op == OP_TOP ? n : choice_of_blocks(n, &size);
+                Node *list = build_like(g, top, OP_CHOSEN, 1, top->in, &top->attr);
+                n->attr = (Attr){.dim = n->type.dim[n->type.rank - 1], .slot = -1};
+                n->in[0] = n->op == OP_TOP ? list
+                                           : keys_of_blocks(&(ChosenPlace){g, b, n}, list, size, n->attr.dim);
                 n->op = OP_AMONG;
-                n->in[0] = list;
-                n->attr.dim = n->type.dim[n->type.rank - 1];
         }
         body_append(g, b, n);
 }
@@ -50,10 +106,13 @@ static void chosen_append(void *context, Graph *g, Body *b, Node *n)
 bool chosen_keys(Graph *g)
 {
         ChosenKeys c = {.scratch = {.out_of_memory = g->arena->out_of_memory}};
+        c.known = g->nnode;
         c.chooses = NEW_ARRAY(&c.scratch, bool, g->nnode);
         find_choices(&c, g, uses_of(&c.scratch, g), g->top);
         if (c.any)
                 rebuild_body(g, g->top, chosen_append, &c);
+        if (c.of_blocks) /* the gather, and perhaps `top` */
+                prune(g);
         arena_free(&c.scratch);
         return c.any;
 }

@@ -9,10 +9,24 @@ class Blocks:
     def chosen_keys(self, s, most):
         """Keys by rank: integers of which many are equal, so that f32 and f64 choose the same ones.  most: keys there are."""
         r = self.r
+        if r.chance(30):
+            return self.chosen_blocks(s, most)
         rank = f"real(({r.pick([1, 2, 3, 5])} * col({s}) + {r.pick([1, 2])} * row({s})" + self.maybe(30, f" + head({s})") + f") % {r.pick([2, 5, 7, 11])})"
         if self.causal or r.chance(50):
             return f"causal(where(top(causal({rank}), {1 + r.below(min(most, 8))}), {s}, -inf))"
         return f"where({self.maybe(20, 'not ')}top({rank}, {1 + r.below(min(most, 8))}), {s}, -inf)"
+
+    def chosen_blocks(self, s, most):
+        """Blocks of keys by rank."""
+        r = self.r
+        size = r.pick([1, 2, 3, 4, 8, 16])
+        count = (most + size - 1) // size
+        heads = self.maybe(30, f" + head({s})")
+        top = f"top(real(({r.pick([1, 2, 3, 5])} * iota({count}) + {r.pick([1, 2])} * row({s}){heads}) % {r.pick([2, 5, 7, 11])}), {1 + r.below(min(count, 5))})"
+        place = f"[col({s}) // {size}]"
+        keep = f"transpose(transpose({top}, 2, 0){place}, 0, 2)" if heads else f"{top}'{place}'"
+        masked = f"where({keep}, {s}, -inf)"
+        return f"causal({masked})" if self.causal or r.chance(50) else masked
 
     def mask(self, s, most=1):
         if self.r.chance(20):
