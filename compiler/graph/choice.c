@@ -133,7 +133,8 @@ Node *find_choice(Node *scores, Op op)
                        : NULL;
 }
 
-int64_t choice_most(const Node *choice)
+/* The largest number of keys that it chooses. */
+static int64_t choice_most(const Node *choice)
 {
         int64_t size = 1;
         const Node *top = choice->op == OP_TOP ? choice : choice_of_blocks(choice, &size);

@@ -849,7 +849,6 @@ const char *why_no_attention(Arena *a, const Graph *g, const Uses *uses, const N
 Node *find_choice(Node *scores, Op op);
 /* The TOP node whose blocks of *size keys a view reads as keys; NULL: it is no choice of blocks. */
 Node *choice_of_blocks(const Node *choice, int64_t *size);
-int64_t choice_most(const Node *choice); /* largest number of keys that it chooses */
 /* The reason why attention with these scores can't read only the keys that `top` chooses; NULL: it can. */
 const char *why_not_chosen(const Graph *g, const Scores *s, const Node *choice);
 /* whether it is a weight of few bits whose codes products read directly */

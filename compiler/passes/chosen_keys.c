@@ -49,15 +49,19 @@ typedef struct {
         const Node *n;
 } ChosenPlace;
 
-static Node *chosen_node(const ChosenPlace *p, Op op, Node *x, Node *y, Node *z, Dim dim)
+/* INDEX: 0 .. size - 1; SIZE: the number. */
+static Node *chosen_leaf(const ChosenPlace *p, Op op, Dim size)
+{
+        const Type type = {.dtype = INT, .rank = op == OP_INDEX, .dim = {size}};
+        const Attr attr = {.dim = op == OP_INDEX ? dim_fixed(0) : size, .slot = -1};
+        return node_new(p->g, p->b, op, 0, NULL, attr, type, p->n->span, p->n->where);
+}
+
+static Node *chosen_point(const ChosenPlace *p, Op op, Node *x, Node *y, Node *z)
 {
         Diag diag = {.arena = p->g->arena};
-        Node *in[] = {x, y, z};
-        Type type = {.dtype = INT, .rank = 1, .dim = {dim}};
-        if (op == OP_INDEX)
-                return node_new(p->g, p->b, op, 0, NULL, (Attr){.slot = -1}, type, p->n->span, p->n->where);
-        return build(p->g, p->b, &diag, op, op == OP_SIZE ? 0 : z ? 3 : y ? 2 : 1, in,
-                     &(Attr){.dim = dim, .slot = -1}, p->n->span, p->n->where);
+        return build(p->g, p->b, &diag, op, z ? 3 : 2, (Node *[]){x, y, z}, &(Attr){.slot = -1}, p->n->span,
+                     p->n->where);
 }
 
 /* The keys of the listed blocks in order, [.., k n], -1 at the end; the last block may be incomplete. */
@@ -67,7 +71,7 @@ static Node *keys_of_blocks(const ChosenPlace *p, Node *list, int64_t size, Dim 
         Instance *where = p->n->where;
         Type type = list->type;
         const int rank = type.rank;
-        const Dim all = dim_scale(type.dim[rank - 1], size), none = dim_fixed(0);
+        const Dim all = dim_scale(type.dim[rank - 1], size);
         type.dim[type.rank++] = dim_fixed(1);
         Node *blocks = view_reshape(p->g, p->b, list, &type, span, where);
         type.dim[rank] = dim_fixed(size);
@@ -77,14 +81,13 @@ static Node *keys_of_blocks(const ChosenPlace *p, Node *list, int64_t size, Dim 
         blocks = view_reshape(p->g, p->b, blocks, &type, span, where);
         Node *n = build_number(p->g, p->b, (double)size, INT, span, where),
              *absent = build_number(p->g, p->b, -1, INT, span, where);
-        Node *at = chosen_node(p, OP_INDEX, NULL, NULL, NULL, all);
-        Node *key = chosen_node(p, OP_ADD, chosen_node(p, OP_MUL, blocks, n, NULL, none),
-                                chosen_node(p, OP_MOD, at, n, NULL, none), NULL, none);
-        Node *exists = chosen_node(p, OP_AND, chosen_node(p, OP_LESS, absent, blocks, NULL, none),
-                                   chosen_node(p, OP_LESS, key,
-                                               chosen_node(p, OP_SIZE, NULL, NULL, NULL, keys), NULL, none),
-                                   NULL, none);
-        return chosen_node(p, OP_WHERE, exists, key, absent, none);
+        Node *end = chosen_leaf(p, OP_SIZE, keys);
+        Node *start = chosen_point(p, OP_MUL, blocks, n, NULL);
+        Node *key = chosen_point(p, OP_ADD, start,
+                                 chosen_point(p, OP_MOD, chosen_leaf(p, OP_INDEX, all), n, NULL), NULL);
+        Node *listed = chosen_point(p, OP_LESS, absent, blocks, NULL);
+        Node *exists = chosen_point(p, OP_AND, listed, chosen_point(p, OP_LESS, key, end, NULL), NULL);
+        return chosen_point(p, OP_WHERE, exists, key, absent);
 }
 
 /* The list comes before the node that is read as a mask. */
