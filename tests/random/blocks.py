@@ -9,7 +9,7 @@ class Blocks:
     def chosen_keys(self, s, most):
         """Keys by rank: integers of which many are equal, so that f32 and f64 choose the same ones.  most: keys there are."""
         r = self.r
-        if r.chance(30):
+        if most > 1 and r.chance(50):
             return self.chosen_blocks(s, most)
         rank = f"real(({r.pick([1, 2, 3, 5])} * col({s}) + {r.pick([1, 2])} * row({s})" + self.maybe(30, f" + head({s})") + f") % {r.pick([2, 5, 7, 11])})"
         if self.causal or r.chance(50):

@@ -34,6 +34,7 @@ FORMS = {
     "mask: periodic": r"% 5 == 0, \w+, -inf",
     "mask: padding": r"visible\(",
     "mask: chosen keys": r"where\(top\(.*-inf",
+    "mask: chosen blocks of keys": r"top\(real.*(\)'|, 2, 0\))\[col\(",
     "mask: of a grid": r"neighbourhood\(",
     "mask: in turn": r"mask \[",
     "mask: hides what overflows": r"^# hidden$",
