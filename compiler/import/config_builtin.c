@@ -273,30 +273,36 @@ static ConfigValue config_max(const ConfigCall *c)
 
 /* ---- weights ---- */
 
+static const CkTensor *find_tensor(const ConfigCall *c, const char *name)
+{
+        if (strchr(name, '{'))
+                config_error(c->m, c->span, "the tensor's name \"%s\" has {..}, which nothing replaces; "
+                             "has and shape replace {i} by a second argument", name);
+        return c->m->failed || !c->m->tensors ? NULL : checkpoint_find(c->m->tensors, name);
+}
+
 static const CkTensor *nth_tensor(const ConfigCall *c, int i)
 {
-        if (c->value[i].kind != CONFIG_TEXT)
-                wanted(c, "a tensor's name", c->value[i]);
-        return c->m->failed || !c->m->tensors ? NULL : checkpoint_find(c->m->tensors, c->value[i].text);
+        if (c->value[i].kind == CONFIG_TEXT)
+                return find_tensor(c, c->value[i].text);
+        wanted(c, "a tensor's name", c->value[i]);
+        return NULL;
 }
 
 /* The tensor of a name, in which a second argument replaces {i}. */
 static const CkTensor *tensor_of(const ConfigCall *c)
 {
         c->m->asked_tensors = true;
-        const CkTensor *t = nth_tensor(c, 0);
-        if (c->n < 2 || c->m->failed)
-                return t;
+        if (c->n < 2 || c->value[0].kind != CONFIG_TEXT)
+                return nth_tensor(c, 0);
         const char *name = c->value[0].text, *at = strstr(name, "{i}");
         if (!is_count(c->value[1]) || !at) {
                 wanted(c, at ? "a whole number of at least 0" : "a tensor's name with {i}",
                        c->value[at != NULL]);
                 return NULL;
         }
-        if (!c->m->tensors)
-                return NULL;
         name = arena_printf(c->m->arena, "%.*s%.0f%s", (int)(at - name), name, c->value[1].number, at + 3);
-        return checkpoint_find(c->m->tensors, name);
+        return find_tensor(c, name);
 }
 
 static ConfigValue config_has(const ConfigCall *c)

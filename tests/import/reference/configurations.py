@@ -18,6 +18,7 @@ YARN = {"rope_type": "yarn", "rope_theta": 50.0, "factor": 8.0, "original_max_po
 
 GROWING = YARN | {"original_max_position_embeddings": 8, "llama_4_scaling_beta": 0.2, "mscale": 1.0, "mscale_all_dim": 1.0}
 PROPORTIONAL = {"rope_type": "proportional", "rope_theta": 50.0, "partial_rotary_factor": 0.25}
+LAST = 36                           # the last token of the text, so that it can fill up
 S, F = "sliding_attention", "full_attention"
 
 
@@ -25,6 +26,23 @@ def causal(name, **keys):
     """An encoder as a decoder, with the switches the other way."""
     return FLIPPED | {"class": name, "is_decoder": True} | keys
 
+
+def of_one_text(name, texts=True, tokens=False, answers=True, others=(), **keys):
+    """The heads of an encoder-decoder, whose target is the source, moved by one.  Texts end with token 9, which comes twice, or 36, the last."""
+    keys = {"decoder_start_token_id": 7, "pad_token_id": 28, "tie_word_embeddings": True} | keys
+    rows = {}
+    if texts:
+        rows |= {"texts": keys | {"class": f"{name}ForSequenceClassification", "num_labels": 3, "eos_token_id": 9},
+                 "texts_other": flipped(**keys | dict(others) | {"class": f"{name}ForSequenceClassification", "num_labels": 2, "problem_type": "regression", "eos_token_id": 12,
+                                                  "decoder_start_token_id": 5, "pad_token_id": 31})}
+    if tokens:
+        rows |= {"tokens": keys | {"class": f"{name}ForTokenClassification", "num_labels": 3}, "tokens_other": flipped(**keys | dict(others) | {"class": f"{name}ForTokenClassification"})}
+    if answers:
+        rows |= {"answers": keys | {"class": f"{name}ForQuestionAnswering"}, "answers_other": flipped(**keys | dict(others) | {"class": f"{name}ForQuestionAnswering"})}
+    return rows
+
+
+RELU = {"feed_forward_proj": "relu", "is_gated_act": False, "dense_act_fn": "relu"}
 
 # the parts for pictures and sound, which are left out
 BESIDE_PHI = {"vision_config": dict(hidden_size=16, intermediate_size=8, num_hidden_layers=2, num_attention_heads=2, image_size=28, crop_size=28, patch_size=14),
@@ -38,6 +56,13 @@ GEMMA_HALF = {"vocab_size": 37, "hidden_size": 32, "intermediate_size": 40, "num
 GEMMA_3 = GEMMA_HALF | {"attn_logit_softcapping": None, "final_logit_softcapping": None, "rope_parameters": {S: PLAIN | {"rope_theta": 30.0}, F: PLAIN | {"rope_theta": 50.0}}}
 GEMMA_EYE = {"model_type": "siglip_vision_model", "hidden_size": 16, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 32, "patch_size": 8,
              "vision_use_head": False}
+QWEN_3_5 = {"vocab_size": 37, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+            "max_position_embeddings": 40, "rms_norm_eps": 1e-3, "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 8, "linear_value_head_dim": 6,
+            "pad_token_id": LAST}
+QWEN_EYE = {"depth": 1, "hidden_size": 16, "intermediate_size": 8, "num_heads": 2, "out_hidden_size": 32, "patch_size": 4, "num_position_embeddings": 16}
+ZAMBA_2 = {"vocab_size": 37, "hidden_size": 24, "intermediate_size": 20, "num_attention_heads": 4, "num_key_value_heads": 4, "num_hidden_layers": 4,
+           "layer_types": ["linear_attention", "hybrid", "linear_attention", "hybrid"], "n_mamba_heads": 6, "mamba_headdim": 8, "mamba_d_state": 5, "mamba_ngroups": 2,
+           "attention_hidden_size": 48, "attention_head_dim": 12, "adapter_rank": 3, "num_mem_blocks": 2, "max_position_embeddings": 40, "rms_norm_eps": 1e-3, "chunk_size": 7}
 
 CONFIGURATIONS = {
     "albert": DEFAULT,
@@ -116,7 +141,8 @@ CONFIGURATIONS = {
                          is_folding_model=False),
     },
     "esmc": {"": {"rope_parameters": {"rope_theta": 50.0}, "num_key_value_heads": 4, "head_dim": 8}, "other": flipped(num_key_value_heads=4, head_dim=8)},
-    "eurobert": {"": {"rope_parameters": {"rope_theta": 50.0}}, "other": flipped()},
+    "eurobert": {"": {"rope_parameters": {"rope_theta": 50.0}}, "other": flipped()} |
+                {f"texts_{pool}": {"class": "EuroBertForSequenceClassification", "classifier_pooling": pool, "num_labels": 3} for pool in ("bos", "mean")},
     "gte": {"": {"rope_parameters": {"rope_theta": 50.0}}, "other": flipped(type_vocab_size=0)},
     "jina_embeddings_v3": {"": {"rope_parameters": {"rope_theta": 50.0}}, "vectors": flipped(**{"class": "JinaEmbeddingsV3Model"})},
     "nomic_bert": {"": {"rope_parameters": {"rope_theta": 50.0}}, "other": flipped()},
@@ -124,6 +150,7 @@ CONFIGURATIONS = {
     "ultrabert": {
         "": {"rope_parameters": {F: PLAIN | {"rope_theta": 50.0}, S: PLAIN | {"rope_theta": 40.0}}},
         "other": flipped(layer_types=[F, S, S], num_hidden_layers=3),
+        "texts_mean": {"class": "UltrabertForSequenceClassification", "classifier_pooling": "mean", "num_labels": 3},
     },
     # both first differ in a part of the text that is longer than the reach of the distances
     "deberta": {
@@ -139,6 +166,7 @@ CONFIGURATIONS = {
     "big_bird": {
         "": {"attention_type": "block_sparse", "block_size": 2, "num_random_blocks": 3, "rescale_embeddings": True},
         "other": causal("BigBirdForCausalLM", attention_type="original_full", rescale_embeddings=False),
+        "answers_after": {"class": "BigBirdForQuestionAnswering", "attention_type": "original_full", "sep_token_id": 6},       # token 6 ends the question
     },
     "convbert": {"": {"embedding_size": 20, "conv_kernel_size": 5}, "other": flipped(embedding_size=32, num_groups=4, head_ratio=1)},
     "flaubert": {"": {}, "other": flipped(causal=False, asm=False, is_encoder=True, pre_norm=False)},
@@ -152,7 +180,8 @@ CONFIGURATIONS = {
     },
     "nystromformer": {"": {"conv_kernel_size": 5}, "other": flipped(conv_kernel_size=3, inv_coeff_init_option=False)},
     "squeezebert": {"": {"embedding_size": 32, "q_groups": 2, "post_attention_groups": 2}, "other": flipped(embedding_size=32, q_groups=1, k_groups=1, v_groups=1, output_groups=1)},
-    "xlm": {"": {"n_langs": 3}, "other": flipped(causal=False, asm=False, is_encoder=True)},
+    "xlm": {"": {"n_langs": 3}, "other": flipped(causal=False, asm=False, is_encoder=True)} |
+           {f"texts_{pool}": {"class": "XLMForSequenceClassification", "summary_type": pool, "num_labels": 3} for pool in ("last", "mean", "cls_index")},
     "cohere_compass_text": {
         "": {"layer_types": [S, F, S], "num_hidden_layers": 3, "rope_parameters": {F: None, S: PLAIN | {"rope_theta": 50.0, "mrope_section": [2, 1, 1]}}},
         "other": flipped(attention_bias=False, tie_word_embeddings=True, logit_scale=0.25, num_hidden_layers=2, layer_types=[F, S],
@@ -200,6 +229,12 @@ CONFIGURATIONS = {
         "other": flipped(num_hidden_layers=5, n_input_layers=2, n_output_layers=1, n_recurrent_loops=3, initializer_range=1.5, ngpt_alpha_init=0.5, hidden_act="gelu",
                          layer_types=[F, S, S, F, S], rope_parameters={S: {"rope_type": "linear", "rope_theta": 50.0, "factor": 2.0}, F: YARN}),
     },
+    "mistral4": {name: {"n_group": groups, "topk_group": (groups + 1) // 2, "n_routed_experts": 8, "num_hidden_layers": 3, "norm_topk_prob": groups == 1, "first_k_dense_replace": groups // 4,
+                        "q_lora_rank": 16 if groups == 1 else None, "routed_scaling_factor": 1.25, "rope_parameters": YARN | {
+                            "original_max_position_embeddings": 8, "llama_4_scaling_beta": 0.2, "mscale": 1.0, "mscale_all_dim": 1.0}} | head
+                 for name, groups, head in (("", 1, {"class": "Mistral4ForCausalLM"}), ("other", 4, {"class": "Mistral4ForCausalLM"}))},
+    "openai_privacy_filter": {"": {"class": "OpenAIPrivacyFilterForTokenClassification", "num_labels": 3, "rope_parameters": {
+        "rope_type": "yarn", "rope_theta": 50.0, "factor": 8.0, "original_max_position_embeddings": 16, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False}}},
     "persimmon": DEFAULT,
     "fuyu": {"": {"patch_size": 2, "image_token_id": 36, "text_config": {
         "model_type": "persimmon", "vocab_size": 37, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -288,6 +323,14 @@ CONFIGURATIONS = {
     },
     "nemotron": {"": {"num_key_value_heads": 2, "head_dim": 8}},
     "qwen3_5_text": {"": {"head_dim": 16}},
+    # heads of the models that see: labels are those of the whole, and the token that fills up that of the text's part
+    "gemma3": {"texts": {"class": "Gemma3ForSequenceClassification", "num_labels": 3, "text_config": GEMMA_3 | {"pad_token_id": LAST}, "vision_config": GEMMA_EYE}},
+    "qwen3_5": {name: {"class": f"Qwen3_5For{head}Classification", "num_labels": 3, "text_config": QWEN_3_5, "vision_config": QWEN_EYE}
+                for name, head in {"texts": "Sequence", "tokens": "Token"}.items()},
+    "zamba2": {
+        "texts": {"class": "Zamba2ForSequenceClassification", "num_labels": 3, "pad_token_id": LAST} | ZAMBA_2,
+        "texts_other": {"class": "Zamba2ForSequenceClassification", "num_labels": 1, "pad_token_id": None} | ZAMBA_2,
+    },
     "qwen3_next": {"": {"head_dim": 16}},
     "helium": {"": {"head_dim": 8}, "other": flipped(attention_bias=False, mlp_bias=False)},
     "granite_swa": {
@@ -371,6 +414,10 @@ CONFIGURATIONS = {
         "other": flipped(num_hidden_layers=3, local_attention=10, layer_types=[S, F, S], classifier_activation="relu", hidden_activation="silu",
                          rope_parameters={F: PLAIN, S: PLAIN | {"rope_theta": 50.0}}),
     },
+    "ultravbert": {name: {"class": f"UltraVBertFor{head}", "num_labels": 3, "tie_word_embeddings": tied, "vision_config": GEMMA_EYE | {"model_type": "siglip_vision_model"}, "text_config": {
+        "model_type": "ultrabert", "vocab_size": 37, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 3, "num_attention_heads": 4, "head_dim": 12,
+        "max_position_embeddings": 40, "rms_norm_eps": 1e-3, "sliding_window": 3, "prediction_head_size": 24, "tie_word_embeddings": tied}}
+        for name, head, tied in (("", "MaskedLM", False), ("tied", "MaskedLM", True), ("tokens", "TokenClassification", False))},
     "modernvbert": {
         "": {"text_config": {"model_type": "modernbert", "vocab_size": 37, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 4, "num_attention_heads": 4,
                              "max_position_embeddings": 40, "local_attention": 6, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2},
@@ -389,15 +436,21 @@ CONFIGURATIONS = {
             "rope_type": "longrope", "rope_theta": 1e4, "partial_rotary_factor": 1.0, "short_factor": [1.0, 1.1, 1.2, 1.3], "long_factor": [1.0, 2.0, 3.0, 4.0]}),
     },
     # decoders of encoder-decoders, without the encoder
+    "bart": {"causal": {"class": "BartForCausalLM"}, "causal_other": flipped(**{"class": "BartForCausalLM"})} | of_one_text("Bart"),
     **{kind: {"causal": {"class": name}, "causal_other": flipped(**{"class": name})} for kind, name in {
-        "bart": "BartForCausalLM", "marian": "MarianForCausalLM", "whisper": "WhisperForCausalLM"}.items()},
+        "marian": "MarianForCausalLM", "whisper": "WhisperForCausalLM"}.items()},
     # and whole
-    **{kind: WHOLE | {"causal": {"class": name}, "causal_other": flipped(**{"class": name})} for kind, name in {
-        "blenderbot": "BlenderbotForCausalLM", "blenderbot-small": "BlenderbotSmallForCausalLM", "mbart": "MBartForCausalLM",
-        "pegasus": "PegasusForCausalLM", "plbart": "PLBartForCausalLM"}.items()},
+    **{kind: WHOLE | {"causal": {"class": name}, "causal_other": flipped(**{"class": name})} | more for kind, (name, more) in {
+        "blenderbot": ("BlenderbotForCausalLM", {}), "blenderbot-small": ("BlenderbotSmallForCausalLM", {}), "mbart": ("MBartForCausalLM", of_one_text("MBart")),
+        "pegasus": ("PegasusForCausalLM", {}), "plbart": ("PLBartForCausalLM", of_one_text("PLBart", answers=False))}.items()},
+    "longformer": {
+        "": {"attention_window": [4, 6]}, "other": flipped(attention_window=8), "answers": {"class": "LongformerForQuestionAnswering", "attention_window": 4, "sep_token_id": 8},
+    },
     "m2m_100": {"": {"pad_token_id": 4}, "other": flipped(tie_word_embeddings=True, pad_token_id=7)},        # no tokens of the text
-    "mvp": {"": {"use_prompt": False}, "other": flipped(use_prompt=False, tie_word_embeddings=True), "causal": {"class": "MvpForCausalLM"}, "causal_other": flipped(**{"class": "MvpForCausalLM", "use_prompt": False})},
+    "mvp": {"": {"use_prompt": False}, "other": flipped(use_prompt=False, tie_word_embeddings=True), "causal": {"class": "MvpForCausalLM"}, "causal_other": flipped(**{"class": "MvpForCausalLM", "use_prompt": False})} | of_one_text("Mvp", use_prompt=False),
     "t5gemma": {
+        **{name: {"class": f"T5GemmaFor{head}Classification", "num_labels": 3, "encoder": GEMMA_HALF, "decoder": GEMMA_HALF | {"bos_token_id": 7}, "pad_token_id": LAST}
+           for name, head in {"texts": "Sequence", "tokens": "Token"}.items()},
         "": {"encoder": GEMMA_HALF | {"num_hidden_layers": 2, "layer_types": [S, F], "sliding_window": 4, "hidden_size": 28, "intermediate_size": 36, "num_attention_heads": 2,
                                       "num_key_value_heads": 1, "head_dim": 8, "query_pre_attn_scalar": 12, "attn_logit_softcapping": 3.0,
                                       "rope_parameters": {"rope_type": "default", "rope_theta": 30.0}}, "decoder": GEMMA_HALF, "vocab_size": 37},
@@ -406,6 +459,8 @@ CONFIGURATIONS = {
                   "vocab_size": 37},
     },
     "t5gemma2": {
+        **{name: {"class": f"T5Gemma2For{head}Classification", "num_labels": 3, "encoder": {"text_config": GEMMA_3 | {"sliding_window": 9}, "vision_config": GEMMA_EYE},
+                  "decoder": GEMMA_3 | {"bos_token_id": 7}, "pad_token_id": LAST} for name, head in {"texts": "Sequence", "tokens": "Token"}.items()},
         "": {"encoder": {"text_config": GEMMA_3 | {"num_hidden_layers": 2, "layer_types": [S, F], "sliding_window": 4, "intermediate_size": 36, "num_attention_heads": 2,
                                                    "num_key_value_heads": 1, "head_dim": 8, "query_pre_attn_scalar": 12}, "vision_config": GEMMA_EYE},
              "decoder": GEMMA_3 | {"final_logit_softcapping": 8.0}},
@@ -426,6 +481,7 @@ CONFIGURATIONS = {
     "led": {
         "": {"attention_window": [4, 6], "max_encoder_position_embeddings": 48},
         "other": flipped(attention_window=8, tie_word_embeddings=True, activation_function="relu"),
+        **of_one_text("LED", texts=False, attention_window=[4, 6], max_encoder_position_embeddings=48),
     },
     "nllb-moe": {
         "": {"pad_token_id": 4, "encoder_layers": 4, "decoder_layers": 3, "encoder_sparse_step": 2, "decoder_sparse_step": 3, "num_experts": 5, "moe_token_dropout": 0.25},
@@ -439,8 +495,10 @@ CONFIGURATIONS = {
     "bigbird_pegasus": {
         "": {"attention_type": "block_sparse", "block_size": 2, "num_random_blocks": 3}, "other": flipped(attention_type="original_full", use_bias=True, tie_word_embeddings=True),
         "causal": {"class": "BigBirdPegasusForCausalLM"}, "causal_other": flipped(**{"class": "BigBirdPegasusForCausalLM"}),
+        **of_one_text("BigBirdPegasus"),
     },
-    "umt5": {"": {}, "other": flipped(feed_forward_proj="relu", is_gated_act=False, dense_act_fn="relu", relative_attention_num_buckets=12, tie_word_embeddings=False)},
+    "t5": of_one_text("T5", tokens=True, feed_forward_proj="gated-gelu"), "mt5": of_one_text("MT5", tokens=True, others=RELU),
+    "umt5": of_one_text("UMT5", tokens=True, others=RELU | {"relative_attention_num_buckets": 12}) | {"": {}, "other": flipped(feed_forward_proj="relu", is_gated_act=False, dense_act_fn="relu", relative_attention_num_buckets=12, tie_word_embeddings=False)},
     "trocr": {"": {"pad_token_id": 4}, "other": flipped(pad_token_id=7)},        # no tokens of the text
     "vaultgemma": {
         "": {},
@@ -457,6 +515,7 @@ CONFIGURATIONS = {
 OF_ENCODER = {key: "of the encoder" for key in ("encoder_layers", "encoder_attention_heads", "encoder_ffn_dim")}
 # for each type, and for all, options that are not visible in the output, and the reason
 INVISIBLE = {
+    "longformer": {"onnx_export": "of another file", "tie_word_embeddings": "of the head for masked words"},
     **{kind: OF_ENCODER for kind in ("bart", "marian", "mbart", "pegasus", "plbart")},
     "aria": {"vision_feature_layer": "of pictures", "max_value_projector_patch_to_query_dict": "of pictures"},
     "bigbird_pegasus": OF_ENCODER | {key: "of the encoder" for key in ("attention_type", "block_size", "num_random_blocks")} | {

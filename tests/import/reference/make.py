@@ -171,7 +171,7 @@ for file in [*sorted(ORACLES.glob("*.py")), HERE / "more.py", HERE / "layers.py"
 for kind in configurations.CONFIGURATIONS:
     if kind not in wanted and wanted:
         continue
-    for name, changes in (configurations.of_type(kind) | workshop.heads(kind)).items():
+    for name, changes in (workshop.heads(kind) | configurations.of_type(kind)).items():
         try:
             workshop.write(kind, name, changes, FOLDER)
         except Exception:

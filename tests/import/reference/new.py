@@ -13,6 +13,7 @@ NAME: only these configurations.  --no-options: without changes of options.
 
 import argparse
 import copy
+import difflib
 import json
 import os
 import pathlib
@@ -262,6 +263,13 @@ def keep(folder, name):
     print(f"  kept: {target.relative_to(ROOT)}, {sum(p.stat().st_size for p in target.iterdir())} bytes")
 
 
+def known(name, names, message):
+    """Ends with the names that are near, if this one is none."""
+    if name not in names:
+        near = difflib.get_close_matches(name, names, 4, 0.5) or list(names)[:20]
+        sys.exit(f"new.py: {message} {name}; there are, among others: {' '.join(near)}")
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].strip(), add_help=True)
     parser.add_argument("type")
@@ -275,7 +283,11 @@ def main():
     given = parser.parse_args()
     lathe, folder = Lathe(given.lathe), pathlib.Path(given.folder)
     failed, seen = [], {}
-    own, heads = configurations.of_type(given.type), workshop.heads(given.type)
+    known(given.type, workshop.CONFIG_MAPPING.keys(), "transformers has no type")
+    own = configurations.of_type(given.type)
+    heads = {name: changes for name, changes in workshop.heads(given.type).items() if name not in own}
+    for name in given.names:
+        known(name, own | heads, f"{given.type} has no configuration")
     for name, changes in (own | heads).items():
         if given.names and name not in given.names or name in heads and not given.names and not has_head(changes["class"]):
             continue

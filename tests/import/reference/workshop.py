@@ -93,7 +93,8 @@ def make(cls, config, folder):
     config._experts_implementation = "eager"
     torch.manual_seed(0)                    # starts of vectors, where a class draws them
     module = cls(config)
-    directory.without_ends(module)
+    if not of_one_text(module):                         # these read where a text ends
+        directory.without_ends(module)
     directory.save(module, folder)
     written = seeded.described(folder / "model.safetensors")
     tables = tables_of(module)
@@ -126,18 +127,25 @@ def chosen_experts(part, rows, _, gates):
 
 # ---- inputs and outputs ----
 
+def of_one_text(module):
+    """Whether it is an encoder-decoder whose target is the source, moved by one."""
+    return module.config.is_encoder_decoder and type(module).__name__.endswith(("SequenceClassification", "TokenClassification", "QuestionAnswering"))
+
+
 def inputs_of(module):
     """Under lathe's names, and the class's names of the same."""
     c, kind = module.config.get_text_config(), type(module).__name__
     ids = common.tokens(shrink.TEXT, c.vocab_size)
-    if module.config.is_encoder_decoder and not kind.endswith("EncoderModel"):
+    if kind == "LongformerForQuestionAnswering":        # <s> question </s></s> text </s>
+        ids[[5, 6, 15]] = c.sep_token_id
+    if module.config.is_encoder_decoder and not kind.endswith("EncoderModel") and not of_one_text(module):
         return {"words": ids, "tokens": common.tokens(shrink.TEXT + 4, c.vocab_size)}, {"words": "input_ids", "tokens": "decoder_input_ids"}
     of_decoder = c.model_type in classes("causal") and c.model_type not in classes("masked")
     two_sided = kind.startswith("BertGeneration") and not c.is_decoder
-    if not two_sided and (module.can_generate() and not kind.endswith("WithLMHeadModel") or getattr(c, "is_decoder", False) or of_decoder):
+    if not two_sided and not of_one_text(module) and (module.can_generate() and not kind.endswith("WithLMHeadModel") or getattr(c, "is_decoder", False) or of_decoder):
         return {"tokens": ids}, {"tokens": "input_ids"}
     given = {"tokens": ids, "keep": (torch.arange(shrink.TEXT) < shrink.TEXT - 3).long()}
-    if "attention_mask" not in inspect.signature(module.forward).parameters:
+    if "attention_mask" not in inspect.signature(module.forward).parameters or c.model_type in ("mistral4", "openai_privacy_filter"):     # the family has no padding
         del given["keep"]
     if "bbox" in inspect.signature(module.forward).parameters:         # left, top, right, bottom
         corner = torch.stack([ids % 5, ids % 7], dim=-1)
@@ -149,7 +157,7 @@ def inputs_of(module):
 
 def outputs_of(module, found):
     kind = type(module).__name__
-    if kind.endswith("QuestionAnswering"):
+    if kind.endswith(("QuestionAnswering", "QuestionAnsweringSimple")):
         return {"ends": torch.stack([found.start_logits[0], found.end_logits[0]], dim=-1)}
     if kind.endswith("MultipleChoice"):
         return {"scores": found.logits[0]}
@@ -182,7 +190,7 @@ def run(module, taps=()):
     """Inputs, outputs, and the values of these submodules."""
     values = common.taps(dict(taps))
     given, names = inputs_of(module)
-    if "global_attention_mask" in inspect.signature(module.forward).parameters:        # the first token of the source
+    if "global_attention_mask" in inspect.signature(module.forward).parameters and module.config.is_encoder_decoder and not of_one_text(module):      # the first token of the source
         names["global"], given["global"] = "global_attention_mask", (torch.arange(shrink.TEXT) < 1).long()
     more = {"use_cache": False} if getattr(module.config, "use_cache", None) is not None else {}
     with torch.no_grad(), FirstOfEquals():
