@@ -17,6 +17,9 @@ OTHERWISE = {
     "CohereForCausalLM": {"rope_theta": 10000, "rope_parameters": None}, "Cohere2ForCausalLM": {"rope_theta": 10000, "rope_parameters": None},
 }
 
+# keys of generation too, which have no default there; heads of encoder-decoders read them
+OF_GENERATION = ("eos_token_id", "decoder_start_token_id")
+
 # read as part of a directory of sentence-transformers alone
 HEADLESS = {"LlamaModel", "MistralModel", "Qwen2Model", "Qwen3Model", "GemmaModel", "Gemma2Model", "Gemma3TextModel"}
 
@@ -37,7 +40,7 @@ def main(lathe):
         for architecture, path in where:
             path = [p.strip('"') for p in path]
             theirs = defaults.of_class(architecture, path, kinds)
-            keys = {key: value for key, (known, value) in whole.items() if known and key not in ("model_type", "architectures")}
+            keys = {key: value for key, (known, value) in whole.items() if known and key not in ("model_type", "architectures", *OF_GENERATION)}
             said = {key: theirs[key] for key in keys if theirs and key in theirs}
             said |= OTHERWISE.get(defaults.HEAD.sub("ForCausalLM", architecture), {})
             needed = {key: theirs[key] for key, (_, value) in whole.items() if value is defaults.NEEDED and theirs and key in theirs}

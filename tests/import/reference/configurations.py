@@ -61,7 +61,7 @@ QWEN_3_5 = {"vocab_size": 37, "hidden_size": 32, "intermediate_size": 40, "num_h
             "pad_token_id": LAST}
 QWEN_EYE = {"depth": 1, "hidden_size": 16, "intermediate_size": 8, "num_heads": 2, "out_hidden_size": 32, "patch_size": 4, "num_position_embeddings": 16}
 ZAMBA_2 = {"vocab_size": 37, "hidden_size": 24, "intermediate_size": 20, "num_attention_heads": 4, "num_key_value_heads": 4, "num_hidden_layers": 4,
-           "layer_types": ["linear_attention", "hybrid", "linear_attention", "hybrid"], "n_mamba_heads": 6, "mamba_headdim": 8, "mamba_d_state": 5, "mamba_ngroups": 2,
+           "layers_block_type": ["linear_attention", "hybrid", "linear_attention", "hybrid"], "hybrid_layer_ids": [1, 3], "n_mamba_heads": 6, "mamba_headdim": 8, "mamba_d_state": 5, "mamba_ngroups": 2,
            "attention_hidden_size": 48, "attention_head_dim": 12, "adapter_rank": 3, "num_mem_blocks": 2, "max_position_embeddings": 40, "rms_norm_eps": 1e-3, "chunk_size": 7}
 
 CONFIGURATIONS = {
