@@ -276,8 +276,10 @@ static ConfigValue config_max(const ConfigCall *c)
 static const CkTensor *find_tensor(const ConfigCall *c, const char *name)
 {
         if (strchr(name, '{'))
-                config_error(c->m, c->span, "the tensor's name \"%s\" has {..}, which nothing replaces; "
-                             "has and shape replace {i} by a second argument", name);
+                config_error(c->m, c->span,
+                             "the tensor's name \"%s\" has {..}, which nothing replaces; "
+                             "has and shape replace {i} by a second argument",
+                             name);
         return c->m->failed || !c->m->tensors ? NULL : checkpoint_find(c->m->tensors, name);
 }
 
