@@ -18,7 +18,9 @@ static const char *type_of_all(Arena *a, const char *quant)
 
 CommandOptions draft_options(Arena *a, const CommandOptions *o)
 {
+        const char *why;
         CommandOptions d = {.weights = o->draft.weights,
+                            .first_weights = o->weights && is_packed_file(o->weights, &why) ? NULL : o->weights,
                             .chunk = o->chunk,
                             .slots = 1,
                             .draft.tokens = drafts_of(&o->draft),
@@ -65,9 +67,10 @@ static const char *other_text(DraftModel *d, const Tokenizer *t)
 /* Checks that the draft's tokens are the model's; returns an exit code. */
 static int check_vocabulary(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t)
 {
-        const Output *of_draft = &d->m.graph->output[0], *of_model = &m->graph->output[0];
-        const int64_t n = row_elements(d->plan, &of_draft->node->type),
-                      k = row_elements(p, &of_model->node->type);
+        const Graph *g = d->m.graph, *of = m->graph;
+        const bool maps = d->nread && draft_vocabulary(g) >= 0; /* then by the tokens that it reads */
+        const int64_t n = maps ? ids_of(g, g->time)->bound : row_elements(d->plan, &g->output[0].node->type),
+                      k = maps ? ids_of(of, of->time)->bound : row_elements(p, &of->output[0].node->type);
         Arena *a = &d->m.arena;
         if (n != k)
                 return draft_refuse(d, "has another vocabulary",
@@ -105,6 +108,19 @@ static bool has_chosen_types(const char *path)
         return chosen;
 }
 
+/* Sets sizes and tensors that are those of the first model; returns an exit code. */
+static int take_from_first(DraftModel *d, const Model *m)
+{
+        const char *why = NULL;
+        if (draft_sizes(d, m->graph, &why) && !model_elaborate(&d->m, &d->o, d->o.model))
+                return WRONG_INPUT;
+        if (why)
+                return draft_refuse(d, arena_printf(&d->m.arena, "can't draft for %s", m->graph->name), why);
+        if (draft_borrows(d->m.graph) && d->o.weights && d->o.first_weights && !checkpoint_pair_comma(d->o.weights))
+                d->o.weights = arena_printf(&d->m.arena, "%s,%s", d->o.weights, d->o.first_weights);
+        return DONE;
+}
+
 int draft_model_load(DraftModel *d, Model *m)
 {
         int code;
@@ -114,6 +130,9 @@ int draft_model_load(DraftModel *d, Model *m)
                 return code;
         const Loop *l = graph_loop(d->m.graph, "draft");
         LoopParts parts;
+        if (l && m && (code = take_from_first(d, m)) != DONE)
+                return code;
+        l = graph_loop(d->m.graph, "draft");
         const char *why = l ? loop_fault(d->m.graph, l, &parts) : NULL;
         if (why)
                 return draft_refuse(d, arena_printf(&d->m.arena, "can't draft: loop draft requires %s", why),
@@ -166,7 +185,13 @@ int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokeniz
         if (!d->engine)
                 return draft_refuse(d, "can't be run", why), WRONG_ENVIRONMENT;
         d->draft = draft_new(d->engine, d->plan, d->read, d->nread);
-        return d->draft ? DONE : draft_refuse(d, "can't be run", no_memory);
+        if (!d->draft)
+                return draft_refuse(d, "can't be run", no_memory);
+        const int vocabulary = d->nread ? draft_vocabulary(d->m.graph) : -1;
+        why = vocabulary < 0 ? NULL
+                             : draft_read_vocabulary(d->draft, &d->m.arena, vocabulary,
+                                                     row_elements(p, &m->graph->output[0].node->type));
+        return why ? draft_refuse(d, "has another vocabulary", why) : DONE;
 }
 
 void draft_model_close(DraftModel *d)

@@ -4,14 +4,24 @@
 
 #include "driver.h"
 
-/* The output next_NAME for an input NAME; -1: none. */
-static int next_output(const Graph *g, const Input *in)
+/* -1: none */
+static int draft_output(const Graph *g, const char *name)
 {
-        const char *name = arena_printf(g->arena, "next_%s", input_name(in));
         for (int i = 0; i < g->noutput; i++)
                 if (!strcmp(output_name(&g->output[i]), name))
                         return i;
         return -1;
+}
+
+/* The output next_NAME for an input NAME; -1: none. */
+static int next_output(const Graph *g, const Input *in)
+{
+        return draft_output(g, arena_printf(g->arena, "next_%s", input_name(in)));
+}
+
+int draft_vocabulary(const Graph *g)
+{
+        return draft_output(g, "vocabulary");
 }
 
 /* The reals that the model reads, in the graph's arena; returns their number. */
@@ -38,11 +48,27 @@ static bool has_draft_rows(const Type *t, Dim time)
         return fixed;
 }
 
+/* The tokens of its logits, if it has an output of them: one for each. */
+static const char *vocabulary_fault(const Graph *g)
+{
+        const int i = draft_vocabulary(g);
+        const Type *t = i >= 0 ? &g->output[i].node->type : NULL, *logits = &g->output[0].node->type;
+        return !t || (t->rank == 1 && logits->rank == 2 && dim_equal(t->dim[0], logits->dim[1]))
+                       ? NULL
+                       : arena_printf(g->arena,
+                                      "an output vocabulary with the token of each logit, and it is %s for %s %s",
+                                      type_text(g->arena, g, t), output_name(&g->output[0]),
+                                      type_text(g->arena, g, logits));
+}
+
 const char *draft_fault(const Graph *g, const LoopParts *parts)
 {
         DraftRead *read;
         const int n = draft_reads(g, &read);
         bool reads = false;
+        const char *why = vocabulary_fault(g);
+        if (why)
+                return why;
         for (int i = 0; i < g->ninput; i++)
                 if (&g->input[i] != parts->input &&
                     !has_draft_rows(&g->input[i].type, parts->input->type.dim[0]))
@@ -88,6 +114,44 @@ static const char *other_rows(const DraftModel *d, const Graph *of, const DraftR
                     : arena_printf(d->m.graph->arena, "its input %s is %s, but %s of %s is %s",
                                    input_name(in), type_text(g->arena, g, &in->type), r->value, of->name,
                                    type_text(of->arena, of, t));
+}
+
+static const Setting *hyper_number(const Graph *g, const char *name)
+{
+        for (int i = 0; i < g->nhyper; i++)
+                if (g->hyper[i].kind == SETTING_NUMBER && !strcmp(g->hyper[i].name, name))
+                        return &g->hyper[i];
+        return NULL;
+}
+
+bool draft_sizes(DraftModel *d, const Graph *of, const char **why)
+{
+        static const char prefix[] = "first_";
+        const Graph *g = d->m.graph;
+        bool changed = false;
+        for (int i = 0; i < g->nhyper; i++) {
+                const Setting *own = &g->hyper[i];
+                if (own->kind != SETTING_NUMBER || strncmp(own->name, prefix, strlen(prefix)) != 0)
+                        continue;
+                const Setting *first = hyper_number(of, own->name + strlen(prefix));
+                if (!first)
+                        *why = arena_printf(g->arena, "its hyperparameter %s is %s of this model, which has none",
+                                            own->name, own->name + strlen(prefix));
+                if (!first || d->o.noverride == MAX_OVERRIDES)
+                        return false;
+                changed |= first->number != own->number;
+                d->o.override[d->o.noverride++] =
+                        (Override){own->name, arena_printf(of->arena, "%.17g", first->number), of->name};
+        }
+        return changed;
+}
+
+bool draft_borrows(const Graph *g)
+{
+        for (int i = 0; i < g->nentry; i++)
+                if (!strncmp(g->entry[i].name, CK_FIRST, strlen(CK_FIRST)))
+                        return true;
+        return false;
 }
 
 const char *draft_taps(DraftModel *d, Graph *of)

@@ -124,6 +124,7 @@ typedef struct {
         Override override[MAX_OVERRIDES];
         int noverride;
         const char *weights, *tokenizer, *out, *depfile, *prefix, *tune, *cache, *junit;
+        const char *first_weights; /* of a draft: the checkpoint of the model for which it drafts; NULL: none */
         OptionList target, tap, output, input_file, input, without, stop;
         bool dump[PASS_COUNT], off[PASS_COUNT];
         int64_t chunk;
@@ -396,6 +397,11 @@ int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokeniz
 void draft_model_close(DraftModel *d);
 /* draft_reads.c: a requirement of loop draft that the model lacks; NULL: none. */
 const char *draft_fault(const Graph *g, const LoopParts *parts);
+int draft_vocabulary(const Graph *g); /* its output of the token of each logit; -1: logit i is that of token i */
+/* Adds overrides for hyperparameters first_NAME, numbers, which are those of the first model.  Returns whether any differs from
+ * the draft's own; *why: the first model has no such hyperparameter. */
+bool draft_sizes(DraftModel *d, const Graph *of, const char **why);
+bool draft_borrows(const Graph *g); /* whether it has tensors of the first model: CK_FIRST */
 /* Sets d->read, and adds the values that it reads as outputs of the first model's graph.  Returns an error message, or
  * NULL. */
 const char *draft_taps(DraftModel *d, Graph *of);

@@ -185,6 +185,8 @@ static WantedOutput wanted_output(const Graph *g, const Loop *l, LoopId id, cons
         const char *pool = loop_text_setting(l, "pool");
         switch (loop_info[id].out) {
         case LOOP_OUT_LOGITS:
+                if (id == LOOP_draft && draft_vocabulary(g) >= 0)
+                        return (WantedOutput){2, 0, "logits, reals [time, tokens]"};
                 return (WantedOutput){
                         2, parts->input->bound,
                         arena_printf(g->arena, "logits, reals [time, %lld]", (long long)parts->input->bound)};

@@ -260,7 +260,8 @@ static bool read_beside(PublishedReading *r)
         return true;
 }
 
-static bool open_weights_beside(PublishedReading *r)
+/* first: the checkpoint of the model for which a head drafts; NULL: none */
+static bool open_weights_beside(PublishedReading *r, const char *first)
 {
         CkError error;
         if (!r->folder)
@@ -270,7 +271,8 @@ static bool open_weights_beside(PublishedReading *r)
         if (!file_that_ends(r, ".safetensors") && !file_that_ends(r, ".safetensors.index.json"))
                 return true;
         const char *all = r->top ? r->top : r->folder;
-        r->m.tensors = checkpoint_open(*all ? all : ".", &error);
+        all = *all ? all : ".";
+        r->m.tensors = checkpoint_open(first ? arena_printf(r->m.arena, "%s,%s", all, first) : all, &error);
         if (r->m.tensors)
                 return true;
         r->env_error = error.environment;
@@ -295,13 +297,17 @@ static bool read_gguf(PublishedReading *r)
 
 /* ---- the item ---- */
 
-/* The object at a path; NULL: not present. */
-static ConfigObject *at_path(const Import *m, const Ast *source)
+/* The object at a path, whose last name may be a key with another value: then the object that has the key.  *depth: names
+ * up to the object.  NULL: not present. */
+static ConfigObject *at_path(const Import *m, const Ast *source, int *depth)
 {
         ConfigObject *o = m->root;
-        for (int i = 0; o && i < source->nkid; i++) {
-                ConfigField *f = object_find(o, source->kid[i]->name);
-                o = f && f->value.kind == CONFIG_OBJECT ? f->value.object : NULL;
+        for (*depth = 0; o && *depth < source->nkid; (*depth)++) {
+                ConfigField *f = object_find(o, source->kid[*depth]->name);
+                const bool is_object = f && f->value.kind == CONFIG_OBJECT;
+                if (f && !is_object && f->value.kind != CONFIG_NONE && *depth == source->nkid - 1)
+                        return o;
+                o = is_object ? f->value.object : NULL;
         }
         return o;
 }
@@ -319,7 +325,8 @@ static void consider(PublishedReading *r, ItemChoice *c, const Ast *item, File *
                 const Ast *source = item->kid[2]->kid[i];
                 if (strcmp(source->name, r->m.architecture) != 0)
                         continue;
-                if (!at_path(&r->m, source)) {
+                int depth;
+                if (!at_path(&r->m, source, &depth)) {
                         c->elsewhere = source;
                         continue;
                 }
@@ -407,8 +414,9 @@ static bool choose_item(PublishedReading *r, Span where)
         }
         if (r->m.failed || !choose_head(r, &c, where))
                 return false;
-        r->m.inner = at_path(&r->m, c.source);
-        for (int i = 0; i < c.source->nkid; i++)
+        int depth;
+        r->m.inner = at_path(&r->m, c.source, &depth);
+        for (int i = 0; i < depth; i++)
                 paths_add(r->m.arena, &r->m.path, c.source->kid[i]->name);
         return import_chain(&r->m, c.item, c.file);
 }
@@ -487,12 +495,12 @@ static Program *load_items(PublishedReading *r, const char *items)
         return p && !r->diag.count ? p : NULL;
 }
 
-static bool read_all_files(PublishedReading *r, const char *items)
+static bool read_all_files(PublishedReading *r, const char *items, const char *first)
 {
         return find_config(r) &&
                (r->gguf ? read_gguf(r)
                         : read_object(r, r->path, &r->m.root) && refuse_packed(r) && read_beside(r) &&
-                                  open_weights_beside(r)) &&
+                                  open_weights_beside(r, first)) &&
                (r->m.inner = r->m.root, r->m.program = load_items(r, items)) != NULL;
 }
 
@@ -543,7 +551,7 @@ Spec import_spec(Arena *arena, const CommandOptions *o, const char *source, cons
         r.names.arena = r.diag.arena = arena;
         r.diag.limit = 1000;
         r.m.diag = &r.diag;
-        bool good = read_all_files(&r, items) && find_architecture(&r) &&
+        bool good = read_all_files(&r, items, o->first_weights) && find_architecture(&r) &&
                     import_run(&r.m, o->override, o->noverride);
         if (good && r.m.sentence.is_there)
                 good = sentence_state(&r.m);

@@ -292,9 +292,7 @@ static const char *placeholder_part(Elaborator *e, Scope *scope, const Ast *righ
         return v.kind == V_INT || v.kind == V_TEXT ? placeholder_text(e, v, placeholder, span) : NULL;
 }
 
-/* A published name with its texts filled in: "{prefix}embed" with prefix "encoder." is "encoder.embed".
- * right: the entry's right side, or NULL. */
-static const char *with_texts(Elaborator *e, Scope *scope, const char *name, const Ast *right, Span span)
+const char *with_texts(Elaborator *e, Scope *scope, const char *name, const Ast *right, Span span)
 {
         const char *text = "", *p = name, *open, *end;
         for (; (open = strchr(p, '{')) && (end = strchr(open, '}')); p = end + 1) {

@@ -342,6 +342,17 @@ static Loop *need_loop(Elaborator *e, const Ast *ast)
         return &e->g->loop[e->g->nloop++];
 }
 
+/* The name of another model's value: "layer[{first_layers - 1}].x" */
+static void fill_value_name(Elaborator *e, Scope *scope, Setting *s)
+{
+        const int errors = e->diag->count;
+        s->text = with_texts(e, scope, s->text, NULL, s->span);
+        const char *open = strchr(s->text, '{');
+        if (open && e->diag->count == errors)
+                poisoned(e, s->span, "%.*s is neither a text nor a whole number of the model",
+                         (int)(strcspn(open, "}") + 1), open);
+}
+
 /* The numbers of a loop are floats in emitted code. */
 static bool setting_fits(Elaborator *e, const Setting *s)
 {
@@ -376,6 +387,8 @@ void add_loop(Elaborator *e, Scope *scope, const Ast *ast, bool inherited)
                                  value_text_of(e, v));
                 else if (setting_fits(e, &all[at]) && at == loop->nsetting)
                         loop->nsetting++;
+                if (all[at].kind == SETTING_TEXT && loop_number(loop->name) == LOOP_draft)
+                        fill_value_name(e, scope, &all[at]);
         }
 }
 

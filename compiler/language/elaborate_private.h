@@ -174,6 +174,9 @@ Node *path_weight(Elaborator *e, const PathValue *path, Span span);
 PathNode *weights_under(const PathNode *p, const char *name);
 /* The weight in the path's iterations, and its slot; NULL: they lack it. */
 Weight *weight_of_path(const Elaborator *e, const PathValue *path, int64_t *slot);
+/* A name with its placeholders replaced: "{prefix}embed" with prefix "encoder." is "encoder.embed".  Those that are no
+ * texts and no whole numbers of the model are kept.  right: the right side of an entry, whose indices are kept; or NULL. */
+const char *with_texts(Elaborator *e, Scope *scope, const char *name, const Ast *right, Span span);
 
 /* entry_pattern.c */
 typedef struct EntryPattern EntryPattern;

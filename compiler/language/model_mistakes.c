@@ -82,7 +82,7 @@ static bool is_name_letter(char c)
         return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Whether the name stands between the braces of a checkpoint's entry: "{stem}layers.{i}.weight". */
+/* Whether the name stands between the braces of a checkpoint's entry, or of another text: "{stem}layers.{i}.weight". */
 static bool in_braces(const char *entry, const char *name)
 {
         const size_t n = strlen(name);
@@ -103,7 +103,8 @@ static bool reads_name(const Ast *tree, const char *name, const Ast *except)
                 return false;
         if (tree->name == name && (tree->kind == AST_NAME || (tree->kind == AST_ARG && !tree->kid[0])))
                 return true;
-        if ((tree->kind == AST_MAP || tree->kind == AST_RULE) && in_braces(tree->name, name))
+        if ((tree->kind == AST_MAP || tree->kind == AST_RULE || tree->kind == AST_STRING) &&
+            in_braces(tree->name, name))
                 return true;
         for (int i = 0; i < tree->nkid; i++)
                 if (reads_name(tree->kid[i], name, except))

@@ -8,6 +8,8 @@
  * via multi-token prediction"; Li et al., 2024, "EAGLE").  Its row i is the value of the first model at position i
  * and the token of position i + 1.  After the last such row, its own outputs take the place of the values; these rows
  * are taken back before the next drafts. */
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "run.h"
@@ -23,7 +25,7 @@ typedef struct {
 
 struct Draft {
         Engine *engine;
-        int64_t context, vocab;
+        int64_t context, vocab; /* vocab: of the first model */
         int ahead;      /* the position of a row's token minus the row: 1 with values, else 0 */
         int32_t *taken; /* [ahead + context]: the tokens of its rows; before them, the text's first one */
         int64_t valid;  /* rows of the engine that may be kept */
@@ -33,7 +35,10 @@ struct Draft {
         int nvalue, noutput, ninput;
         const void **input; /* [ninput] */
         float **output;     /* [noutput] */
-        float *logits;      /* [vocab] */
+        int64_t nlogit;
+        float *logits;  /* [nlogit], of the engine */
+        int32_t *token; /* [nlogit]: the token of each; NULL: logit i is that of token i */
+        float *all;     /* [vocab]: logits by token, if `token` is set */
         int32_t *times;     /* [vocab], for the penalties */
 };
 
@@ -61,6 +66,7 @@ Draft *draft_new(Engine *e, const Plan *p, const DraftRead *read, int nread)
         *d = (Draft){.engine = e,
                      .context = g->named[g->time].bound,
                      .vocab = row_elements(p, &g->output[0].node->type),
+                     .nlogit = row_elements(p, &g->output[0].node->type),
                      .ahead = nread > 0,
                      .nvalue = nread,
                      .noutput = g->noutput,
@@ -91,8 +97,49 @@ void draft_free(Draft *d)
         free(d->input);
         free(d->output);
         free(d->logits);
+        free(d->token);
+        free(d->all);
         free(d->times);
         free(d);
+}
+
+/* Runs one row of zeros for an output that is the same in all calls. */
+static const char *constant_output(Draft *d, int output, float *value)
+{
+        static const int64_t none[MAX_NAMED];
+        static const int32_t first[1];
+        for (int i = 0; i < d->ninput; i++)
+                d->input[i] = first;
+        for (int i = 0; i < d->nvalue; i++)
+                d->input[d->value[i].of.input] = d->value[i].own;
+        memset(d->output, 0, (size_t)d->noutput * sizeof *d->output);
+        d->output[output] = value;
+        const EngineCall call = {d->input, d->output, none};
+        const char *wrong = engine_advance(d->engine, &call, 1, 0);
+        d->output[output] = NULL;
+        engine_rewind(d->engine, 0);
+        return wrong;
+}
+
+const char *draft_read_vocabulary(Draft *d, Arena *a, int output, int64_t vocab)
+{
+        float *value = calloc((size_t)d->nlogit, sizeof *value);
+        int32_t *times = realloc(d->times, (size_t)vocab * sizeof *times);
+        d->times = times ? times : d->times;
+        d->token = calloc((size_t)d->nlogit, sizeof *d->token);
+        d->all = calloc((size_t)vocab, sizeof *d->all);
+        const char *wrong = value && times && d->token && d->all ? constant_output(d, output, value) : no_memory;
+        for (int64_t i = 0; i < d->nlogit && !wrong; i++) {
+                const float token = roundf(value[i]);
+                if (!(token >= 0 && token < (float)vocab))
+                        wrong = arena_printf(a, "its logit %" PRId64 " is that of token %g, expected 0 to %" PRId64,
+                                             i, (double)token, vocab - 1);
+                else
+                        d->token[i] = (int32_t)token;
+        }
+        d->vocab = vocab;
+        free(value);
+        return wrong;
 }
 
 /* --- values of the first model -------------------------------------------------------------------------------------- */
@@ -185,6 +232,18 @@ static const char *draft_take(Draft *d, const int32_t *text, int64_t n, bool own
         return wrong;
 }
 
+/* The logits by token: -inf for those that the draft does not have. */
+static float *logits_by_token(Draft *d)
+{
+        if (!d->token)
+                return d->logits;
+        for (int64_t i = 0; i < d->vocab; i++)
+                d->all[i] = -INFINITY;
+        for (int64_t i = 0; i < d->nlogit; i++)
+                d->all[d->token[i]] = d->logits[i];
+        return d->all;
+}
+
 /* Whether its rows can draft after n tokens and further ones. */
 static bool may_draft(const Draft *d, int64_t n, int64_t further)
 {
@@ -206,7 +265,7 @@ int64_t draft_propose(Draft *d, Generator g, Generated made, const int32_t *text
                         return i;
                 if ((*wrong = draft_take(d, text, n + i, d->nvalue && i)))
                         return 0;
-                drafts[i] = generation_choose(&g, &made, n + i, d->logits);
+                drafts[i] = generation_choose(&g, &made, n + i, logits_by_token(d));
                 made.made++;
                 if (drafts[i] < 0)
                         return i;

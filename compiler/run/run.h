@@ -201,6 +201,9 @@ typedef struct Draft Draft;
  * used by nothing else.  NULL: out of memory. */
 Draft *draft_new(Engine *e, const Plan *p, const DraftRead *read, int nread);
 void draft_free(Draft *d);
+/* For a draft with fewer tokens than the first model's `vocab`: reads the token of each of its logits from an output that is
+ * the same in all calls.  NULL, or an error message. */
+const char *draft_read_vocabulary(Draft *d, Arena *a, int output, int64_t vocab);
 /* Before a call of the first model for n positions from `position` on: sets its outputs that the draft reads.
  * The rest of output [noutput] is unchanged.  Returns whether it reads any; *wrong: out of memory. */
 bool draft_receive(Draft *d, int64_t position, int64_t n, float **output, const char **wrong);

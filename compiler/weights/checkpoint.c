@@ -383,9 +383,46 @@ static bool open_directory(Checkpoint *checkpoint, const char *path, bool values
         return good;
 }
 
+static bool open_path(Checkpoint *checkpoint, const char *path, bool values, CkError *err);
+
+const char *checkpoint_pair_comma(const char *path)
+{
+        struct stat status;
+        return stat(path, &status) ? strchr(path, ',') : NULL;
+}
+
+/* Tensors of a head, and of the model for which it drafts. */
+static bool open_pair(Checkpoint *checkpoint, const char *path, const char *comma, CkError *err)
+{
+        char *head = strdup(path);
+        if (!head)
+                return ck_lack(err, "%s: out of memory", path);
+        head[comma - path] = 0;
+        bool good = open_path(checkpoint, head, false, err);
+        free(head);
+        const CkFormat *format = checkpoint->format;
+        CkPair *pair = checkpoint->pair;
+        const int npair = checkpoint->npair, nmeta = checkpoint->nmeta;
+        checkpoint->format = NULL;
+        checkpoint->pair = NULL;
+        checkpoint->npair = 0;
+        checkpoint->prefix = CK_FIRST;
+        good = good && open_path(checkpoint, comma + 1, false, err);
+        pairs_free(checkpoint->pair, checkpoint->npair);
+        checkpoint->format = format;
+        checkpoint->pair = pair;
+        checkpoint->npair = npair;
+        checkpoint->nmeta = nmeta;
+        checkpoint->prefix = NULL;
+        return good;
+}
+
 static bool open_path(Checkpoint *checkpoint, const char *path, bool values, CkError *err)
 {
         struct stat status;
+        const char *comma = values || checkpoint->prefix ? NULL : checkpoint_pair_comma(path);
+        if (comma)
+                return open_pair(checkpoint, path, comma, err);
         if (stat(path, &status))
                 return ck_lack(err, "%s: cannot open: %s", path, strerror(errno));
         if (!S_ISDIR(status.st_mode))

@@ -59,6 +59,8 @@ static bool has_mark(const void *head)
 bool is_packed_file(const char *path, const char **why)
 {
         char head[8];
+        if (checkpoint_pair_comma(path))
+                return *why = NULL, false;
         int file = packed_open(path);
         bool good = file >= 0 && packed_read_at(file, head, sizeof head, 0);
         *why = good || (file >= 0 && (errno == 0 || errno == EISDIR)) ? NULL : packed_open_error();

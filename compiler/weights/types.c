@@ -73,6 +73,15 @@ static void widen_f64(const unsigned char *from, int64_t blocks, float *to)
         }
 }
 
+static void widen_i64(const unsigned char *from, int64_t blocks, float *to)
+{
+        for (int64_t i = 0; i < blocks; i++) {
+                int64_t x;
+                memcpy(&x, from + 8 * i, sizeof x);
+                to[i] = (float)x;
+        }
+}
+
 /* ---- blocks of 32 ---- */
 
 static void widen_q4_0(const unsigned char *from, int64_t blocks, float *to)

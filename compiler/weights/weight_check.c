@@ -126,7 +126,7 @@ static void find_unused(const WeightMap *map, const Checkpoint *file, Faults *un
         for (int i = 0; i < checkpoint_count(file); i++) {
                 const CkTensor *t = checkpoint_at(file, i);
                 if (!bsearch(&t->name, known, (size_t)map->npublished, sizeof *known, compare_paths) &&
-                    !is_excused(map->graph, t->name) &&
+                    strncmp(t->name, CK_FIRST, strlen(CK_FIRST)) != 0 && !is_excused(map->graph, t->name) &&
                     !(map->graph->first_iterations && further_iteration(map, t->name)))
                         fault_add(unused, (Span){NULL, 0, 0}, "\"%s\", %s %s", ck_quote(t->name).text,
                                   ck_type_name(t->dtype), shape_text(unused->arena, t->rank, t->shape));
@@ -238,6 +238,10 @@ bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor *
                         misshapen.hint = "a tensor that the file stores transposed is written with ', as in "
                                          "layer[i].ffn.up.w'";
         }
+        for (int i = 0; i < map->npublished && !missing.hint; i++)
+                if (!tensor[i] && !strncmp(map->published[i].name, CK_FIRST, strlen(CK_FIRST)))
+                        missing.hint = CK_FIRST "… are tensors of the model for which this one drafts: `lathe run MODEL "
+                                                "--draft HEAD` passes them; elsewhere --weights HEAD,MODEL";
         find_unused(map, file, &unused.faults);
         const FaultKind *kind[] = {&missing, &misshapen, &unreadable, &unused, &differing};
         bool good = true;

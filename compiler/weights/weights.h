@@ -68,7 +68,10 @@ typedef struct {
 
 typedef struct Checkpoint Checkpoint;
 
-/* NULL after a message, or a checkpoint that the caller closes. */
+/* NULL after a message, or a checkpoint that the caller closes.  For a path "HEAD,MODEL": tensors of a head that drafts for
+ * a model, and those of the model, whose names begin with CK_FIRST. */
+#define CK_FIRST "first/"
+const char *checkpoint_pair_comma(const char *path); /* the comma of such a path; NULL: it is one path */
 Checkpoint *checkpoint_open(const char *path, CkError *err);
 /* The same for values that are not weights; also for an .npy, whose tensor has the file's name. */
 Checkpoint *values_open(const char *path, CkError *err);
