@@ -43,7 +43,7 @@ typedef struct {
 typedef struct {
         const UnmaskForm *form;
         void *model;
-        int (*predict_masks)(void *model, const int32_t *tokens, int64_t n, float *logits); /* logits [n, vocab] */
+        int (*predict_masks)(void *model, const int32_t *tokens, int64_t n, float *logits); /* logits [n, vocab]; without `whole`, rows of the last block */
         Sampler *sampler;
         int (*sample)(Sampler *s, float *logits, int n);
         void *of;
@@ -52,7 +52,7 @@ typedef struct {
         LoopTokens tokens;
         const int32_t *suppress; /* further tokens that are never chosen, ends with -1; or NULL */
         int64_t vocab, context;
-        int hashes;              /* hash all logits */
+        int hashes;              /* hash these logits */
         double *surety;          /* [places]; this and what follows are set by unmask_lay() */
         double *probability;     /* [vocab] */
         float *logits;           /* [places, vocab], and as many for guidance */
@@ -180,8 +180,9 @@ static inline int unmask_predict(Unmasker *u, int64_t n, Generated *made)
         int error = u->predict_masks(u->model, u->text, n, u->logits);
         made->calls++;
 #if HAS_COMMAND
+        const int64_t from = f->whole ? 0 : (n - 1) / unmask_block(f) * unmask_block(f);
         if (!error && u->hashes)
-                made->hash = hash_floats(made->hash, u->logits, n * u->vocab);
+                made->hash = hash_floats(made->hash, u->logits + from * u->vocab, (n - from) * u->vocab);
 #endif
         if (error || f->guidance == 0)
                 return error;

@@ -113,7 +113,9 @@ static int run_or_chat(const CommandOptions *o, bool only_chat)
         if (!cache_has_effect(o, "run"))
                 return WRONG_USAGE;
         packed_weights_begin(o, &begun);
-        if (!model_load(&m, o, &code) || (code = load_draft(&draft, &m, o)) != DONE || !model_passes(&m, o)) {
+        const bool loaded = model_load(&m, o, &code);
+        m.block = loaded ? unmask_block_kept(&m, o) : 0;
+        if (!loaded || (code = load_draft(&draft, &m, o)) != DONE || !model_passes(&m, o)) {
                 code = code ? code : WRONG_INPUT;
                 packed_weights_close(&begun);
         } else {

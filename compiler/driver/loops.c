@@ -388,7 +388,7 @@ static const char *unmask_knobs_fault(const Graph *g, const Loop *l, const LoopP
 {
         const Setting *mask = loop_setting(l, "mask");
         const UnmaskForm form = unmask_form(l);
-        if (g->past >= 0)
+        if (g->past >= 0 && !g->block)
                 return "a model that is not causal: each mask is filled by the tokens before and after it";
         if (!mask)
                 return "a mask: the id of the token that marks the places to fill";

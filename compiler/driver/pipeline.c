@@ -135,10 +135,17 @@ bool make_causal(Model *m, Graph **steps)
                 return true;
         GraphFacts *facts = graph_facts(&m->arena, m->graph, time);
         CausalResult proof = causal_prove(&m->arena, facts);
+        const int64_t block = proof.causal ? 0 : m->block;
+        if (block) {
+                facts = graph_facts_in_blocks(&m->arena, m->graph, time, block);
+                proof = causal_prove(&m->arena, facts);
+        }
         Stuck stuck = {proof.culprit, proof.why};
         if (proof.causal && proof.tap_why)
                 return refuse_tap(m, &m->graph->output[proof.output], proof.tap_why);
         *steps = proof.causal ? incremental(m->graph, facts, &stuck) : NULL;
+        if (*steps)
+                (*steps)->block = block;
         m->not_causal = *steps ? NULL : stuck.node;
         m->why_not = *steps ? NULL : proof.causal ? no_state_of(m, &stuck) : proof.why;
         m->delay = proof.delay;

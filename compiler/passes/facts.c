@@ -610,16 +610,20 @@ static void body_facts(Facts *f, const Body *body, const Fact *carry)
                 Fact y = node_fact(f, n, carry);
                 if (n->type.dtype == REAL && !cases_within(f->graph, y.integer, &n->type, EXACT_REALS))
                         y.integer = NULL;
+                if (f->block)
+                        fact_in_blocks(f, n, &y);
                 y.origin = fact_origin(f, n, &y);
                 f->of[n->id] = y;
                 f->found[n->id] = true;
         }
 }
 
-static Facts *facts_of(Arena *arena, const Graph *g, int time, Assume values, const Facts *formula)
+static Facts *facts_of(const GraphFacts *all, Assume values, const Facts *formula)
 {
+        const Graph *g = all->graph;
+        Arena *arena = all->arena;
         Facts *f = NEW(arena, Facts);
-        *f = (Facts){.graph = g, .arena = arena, .time = time, .values = values, .formula = formula};
+        *f = (Facts){g, arena, all->time, all->block, values, formula, NULL, NULL, NULL, NULL};
         f->of = NEW_ARRAY(arena, Fact, g->nnode);
         f->found = NEW_ARRAY(arena, bool, g->nnode);
         f->leaving = NEW_ARRAY(arena, Fact *, g->nnode);
@@ -635,11 +639,18 @@ GraphFacts *graph_facts(Arena *arena, const Graph *g, int time)
         return facts;
 }
 
+GraphFacts *graph_facts_in_blocks(Arena *arena, const Graph *g, int time, int64_t block)
+{
+        GraphFacts *facts = graph_facts(arena, g, time);
+        facts->block = block;
+        return facts;
+}
+
 const Facts *facts_under(GraphFacts *facts, Assume values)
 {
         if (!facts->under[values]) {
                 const Facts *formula = values == ANY_VALUES ? facts_under(facts, FINITE_VALUES) : NULL;
-                facts->under[values] = facts_of(facts->arena, facts->graph, facts->time, values, formula);
+                facts->under[values] = facts_of(facts, values, formula);
         }
         return facts->under[values];
 }

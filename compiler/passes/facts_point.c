@@ -311,7 +311,10 @@ Fact fact_binary(const Facts *f, const Pair *p, OperandGuard *guard)
 {
         CaseMaker m = facts_maker(f);
         Op op = p->op;
-        const Fact *a = &p->in[0], *b = &p->in[1];
+        Fact in[2] = {p->in[0], p->in[1]};
+        if (mixes_blocks(&in[0], &in[1]))
+                in[0].integer = in[1].integer = NULL;
+        const Fact *a = &in[0], *b = &in[1];
         Fact y = fact_unknown();
         *guard = (OperandGuard){0};
         y.reach = a->reach;
@@ -330,7 +333,8 @@ Fact fact_binary(const Facts *f, const Pair *p, OperandGuard *guard)
         absorb_side(f, p, 1, &y, guard);
         absorb_pairs(m, op, a, b, &y);
         compare_integers(m, op, a, b, &y);
-        y.integer = integer_cases(m, op, a, b);
+        y.in_blocks = is_block_number(f, p);
+        y.integer = y.in_blocks ? a->integer : integer_cases(m, op, a, b);
         return y;
 }
 

@@ -60,6 +60,7 @@ typedef struct {
         const Cond *unless[NSPECIAL];
         unsigned stain[NSPECIAL];
         const Cases *integer; /* NULL: not an integer, or unknown */
+        bool in_blocks;       /* integers that depend on positions count their blocks */
         const Node *origin;   /* the node that first reads later times; NULL: none */
 } Fact;
 
@@ -74,6 +75,7 @@ struct Facts {
         const Graph *graph;
         Arena *arena;
         int time;
+        int64_t block; /* GraphFacts.block */
         Assume values;
         const Facts *formula; /* for ANY_VALUES: facts of finite values, or the value by the formula;
                               * else NULL */
@@ -88,6 +90,7 @@ struct GraphFacts {
         const Graph *graph;
         Arena *arena;
         int time;
+        int64_t block; /* 0: facts are about positions; else about blocks of so many positions, see facts_blocks.c */
         Facts *under[ANY_VALUES + 1]; /* by assumption; NULL: not yet computed */
 };
 
@@ -132,6 +135,10 @@ typedef struct {
         unsigned axes[2];    /* the axes along which each operand varies */
         Dim dim[AXES];       /* of the result */
 } Pair;
+/* facts_blocks.c: facts about blocks of positions. */
+bool is_block_number(const Facts *f, const Pair *p); /* whether the op divides a position by their length */
+bool mixes_blocks(const Fact *a, const Fact *b);
+void fact_in_blocks(const Facts *f, const Node *n, Fact *y);
 Fact fact_binary(const Facts *f, const Pair *p, OperandGuard *guard); /* *guard: the guard that the fact
                                                                        * requires */
 /* The result of op where operand `side` has special value v, if it is the same for all finite numbers of the

@@ -408,7 +408,7 @@ static const char *loop_by_unmasking(GenerateRun *r, const int32_t *tokens, int6
 {
         const Generator *g = r->generator;
         const UnmaskLoop *l = r->how->unmask;
-        UnmaskCall *call = unmask_call_new(r->engine, r->g, l, &r->wrong);
+        UnmaskCall *call = unmask_call_new(r->engine, r->p, l, &r->wrong);
         Unmasker u = {.form = &l->form,
                       .model = call,
                       .predict_masks = run_predict,

@@ -100,6 +100,28 @@ int main(int argc, char **argv)
                         bad = 1;
                 }
         }
+        /* the text goes on with the drafts: rows with values of the draft are replaced by those with values of the first model */
+        for (int i = 0; i < 4; i++) {
+                int32_t found[DRAFTS] = {0}, expected[DRAFTS] = {0};
+                const int64_t n = 30 + 20 * i, more = 4;
+                give_values(&all, all.draft, text[0], 0, n - 1);
+                if (ask(all.draft, text[0], n, found) < more)
+                        continue;
+                memcpy(text[0] + n, found, more * sizeof *found);
+                give_values(&all, all.draft, text[0], n - 1, n + more - 1);
+                memset(found, 0, sizeof found);
+                const int64_t k = ask(all.draft, text[0], n + more, found);
+                Draft *fresh = draft_new(all.engine, all.plan, all.read, all.nread);
+                give_values(&all, fresh, text[0], 0, n + more - 1);
+                engine_rewind(all.engine, 0);
+                const int64_t want = ask(fresh, text[0], n + more, expected);
+                draft_free(fresh);
+                if (k != want || memcmp(found, expected, sizeof found)) {
+                        printf("behind its own drafts after %lld tokens: %lld drafts, not %lld\n", (long long)n,
+                               (long long)k, (long long)want);
+                        bad = 1;
+                }
+        }
         draft_model_close(&all);
         draft_model_close(&big);
         arena_free(&arena);

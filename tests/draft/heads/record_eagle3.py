@@ -166,7 +166,7 @@ def continued(model, tokens, n):
 def trained(model, steps=1500):
     """A head that drafts the text after 1 2 3, also by further tokens."""
     rows, tokens, three = tensors_of("eagle3"), *continued(model, torch.tensor([1, 2, 3]), 44)
-    kept = sorted(set(tokens.tolist()) | set(range(VOCAB)), key=lambda t: (t not in tokens.tolist(), t))[:32]
+    kept = sorted(set(tokens.tolist()) | set(range(VOCAB)), key=lambda t: (t not in tokens.tolist(), -t))[:32]
     kept.sort()
     rows["d2t"]["values"] = [t - i for i, t in enumerate(kept)]
     rows["t2d"]["values"] = [int(t in kept) for t in range(VOCAB)]
