@@ -26,9 +26,7 @@ static UnmaskForm unmask_chosen(const CommandOptions *o, const Loop *loop)
 int64_t unmask_block_kept(const Model *m, const CommandOptions *o)
 {
         const Graph *g = m->graph;
-        const Loop *loop = o->loop     ? graph_loop(g, o->loop)
-                           : g->nloop ? &g->loop[g->nloop - 1]
-                                      : NULL;
+        const Loop *loop = o->loop ? graph_loop(g, o->loop) : g->nloop ? &g->loop[g->nloop - 1] : NULL;
         if (!loop || loop_number(loop->name) != LOOP_unmask)
                 return 0;
         const UnmaskForm form = unmask_chosen(o, loop);

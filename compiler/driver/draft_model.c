@@ -20,7 +20,8 @@ CommandOptions draft_options(Arena *a, const CommandOptions *o)
 {
         const char *why;
         CommandOptions d = {.weights = o->draft.weights,
-                            .first_weights = o->weights && is_packed_file(o->weights, &why) ? NULL : o->weights,
+                            .first_weights =
+                                    o->weights && is_packed_file(o->weights, &why) ? NULL : o->weights,
                             .chunk = o->chunk,
                             .slots = 1,
                             .draft.tokens = drafts_of(&o->draft),
@@ -116,7 +117,8 @@ static int take_from_first(DraftModel *d, const Model *m)
                 return WRONG_INPUT;
         if (why)
                 return draft_refuse(d, arena_printf(&d->m.arena, "can't draft for %s", m->graph->name), why);
-        if (draft_borrows(d->m.graph) && d->o.weights && d->o.first_weights && !checkpoint_pair_comma(d->o.weights))
+        if (draft_borrows(d->m.graph) && d->o.weights && d->o.first_weights &&
+            !checkpoint_pair_comma(d->o.weights))
                 d->o.weights = arena_printf(&d->m.arena, "%s,%s", d->o.weights, d->o.first_weights);
         return DONE;
 }

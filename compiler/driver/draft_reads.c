@@ -55,10 +55,11 @@ static const char *vocabulary_fault(const Graph *g)
         const Type *t = i >= 0 ? &g->output[i].node->type : NULL, *logits = &g->output[0].node->type;
         return !t || (t->rank == 1 && logits->rank == 2 && dim_equal(t->dim[0], logits->dim[1]))
                        ? NULL
-                       : arena_printf(g->arena,
-                                      "an output vocabulary with the token of each logit, and it is %s for %s %s",
-                                      type_text(g->arena, g, t), output_name(&g->output[0]),
-                                      type_text(g->arena, g, logits));
+                       : arena_printf(
+                                 g->arena,
+                                 "an output vocabulary with the token of each logit, and it is %s for %s %s",
+                                 type_text(g->arena, g, t), output_name(&g->output[0]),
+                                 type_text(g->arena, g, logits));
 }
 
 const char *draft_fault(const Graph *g, const LoopParts *parts)
@@ -135,7 +136,8 @@ bool draft_sizes(DraftModel *d, const Graph *of, const char **why)
                         continue;
                 const Setting *first = hyper_number(of, own->name + strlen(prefix));
                 if (!first)
-                        *why = arena_printf(g->arena, "its hyperparameter %s is %s of this model, which has none",
+                        *why = arena_printf(g->arena,
+                                            "its hyperparameter %s is %s of this model, which has none",
                                             own->name, own->name + strlen(prefix));
                 if (!first || d->o.noverride == MAX_OVERRIDES)
                         return false;

@@ -124,7 +124,8 @@ typedef struct {
         Override override[MAX_OVERRIDES];
         int noverride;
         const char *weights, *tokenizer, *out, *depfile, *prefix, *tune, *cache, *junit;
-        const char *first_weights; /* of a draft: the checkpoint of the model for which it drafts; NULL: none */
+        const char
+                *first_weights; /* of a draft: the checkpoint of the model for which it drafts; NULL: none */
         OptionList target, tap, output, input_file, input, without, stop;
         bool dump[PASS_COUNT], off[PASS_COUNT];
         int64_t chunk;
@@ -167,8 +168,8 @@ typedef struct {
         Graph *oracle;          /* as elaborated */
         const Node *not_causal; /* where the proof failed; NULL: causal, or no size grows */
         const char *why_not;
-        int64_t delay;        /* as in CausalResult */
-        int64_t block;        /* each call ends with a block of so many positions: loop unmask in blocks; 0: no */
+        int64_t delay; /* as in CausalResult */
+        int64_t block; /* each call ends with a block of so many positions: loop unmask in blocks; 0: no */
         AbsorbLines absorbed; /* report of the absorb pass */
         const Node *rests;    /* causal if values are finite: a node that requires it; or NULL */
         const char *why_rests;
@@ -398,7 +399,8 @@ int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokeniz
 void draft_model_close(DraftModel *d);
 /* draft_reads.c: a requirement of loop draft that the model lacks; NULL: none. */
 const char *draft_fault(const Graph *g, const LoopParts *parts);
-int draft_vocabulary(const Graph *g); /* its output of the token of each logit; -1: logit i is that of token i */
+int draft_vocabulary(
+        const Graph *g); /* its output of the token of each logit; -1: logit i is that of token i */
 /* Adds overrides for hyperparameters first_NAME, numbers, which are those of the first model.  Returns whether any differs from
  * the draft's own; *why: the first model has no such hyperparameter. */
 bool draft_sizes(DraftModel *d, const Graph *of, const char **why);

@@ -16,7 +16,8 @@ static bool is_index(const Cases *c)
         bool same = low->den == 1 && high->den == 1 && dim_is(low->affine.constant, 0) &&
                     dim_is(high->affine.constant, 0);
         for (int axis = 0; axis < AXES; axis++) {
-                same = same && low->affine.coef[axis] == high->affine.coef[axis] && low->affine.coef[axis] >= 0;
+                same = same && low->affine.coef[axis] == high->affine.coef[axis] &&
+                       low->affine.coef[axis] >= 0;
                 sum += low->affine.coef[axis];
         }
         return same && sum == 1;
@@ -52,7 +53,8 @@ void fact_in_blocks(const Facts *f, const Node *n, Fact *y)
         bool any = y->in_blocks;
         for (int i = 0; i < n->nin; i++)
                 any |= f->of[n->in[i]->id].in_blocks;
-        if (any && !keeps_blocks(n) && !(n->op == OP_FLOORDIV && y->in_blocks && !f->of[n->in[0]->id].in_blocks))
+        if (any && !keeps_blocks(n) &&
+            !(n->op == OP_FLOORDIV && y->in_blocks && !f->of[n->in[0]->id].in_blocks))
                 y->integer = NULL;
         y->in_blocks = any;
         for (int i = 0; i < y->reach.n; i++) {

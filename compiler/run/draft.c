@@ -26,7 +26,7 @@ typedef struct {
 struct Draft {
         Engine *engine;
         int64_t context, vocab; /* vocab: of the first model */
-        int ahead;      /* the position of a row's token minus the row: 1 with values, else 0 */
+        int ahead;              /* the position of a row's token minus the row: 1 with values, else 0 */
         int32_t *taken; /* [ahead + context]: the tokens of its rows; before them, the text's first one */
         int64_t valid;  /* rows of the engine that may be kept */
         int64_t from_first, received,
@@ -39,7 +39,7 @@ struct Draft {
         float *logits;  /* [nlogit], of the engine */
         int32_t *token; /* [nlogit]: the token of each; NULL: logit i is that of token i */
         float *all;     /* [vocab]: logits by token, if `token` is set */
-        int32_t *times;     /* [vocab], for the penalties */
+        int32_t *times; /* [vocab], for the penalties */
 };
 
 static bool draft_values_new(Draft *d, const Plan *p, const DraftRead *read)
@@ -128,12 +128,14 @@ const char *draft_read_vocabulary(Draft *d, Arena *a, int output, int64_t vocab)
         d->times = times ? times : d->times;
         d->token = calloc((size_t)d->nlogit, sizeof *d->token);
         d->all = calloc((size_t)vocab, sizeof *d->all);
-        const char *wrong = value && times && d->token && d->all ? constant_output(d, output, value) : no_memory;
+        const char *wrong =
+                value && times && d->token && d->all ? constant_output(d, output, value) : no_memory;
         for (int64_t i = 0; i < d->nlogit && !wrong; i++) {
                 const float token = roundf(value[i]);
                 if (!(token >= 0 && token < (float)vocab))
-                        wrong = arena_printf(a, "its logit %" PRId64 " is that of token %g, expected 0 to %" PRId64,
-                                             i, (double)token, vocab - 1);
+                        wrong = arena_printf(
+                                a, "its logit %" PRId64 " is that of token %g, expected 0 to %" PRId64, i,
+                                (double)token, vocab - 1);
                 else
                         d->token[i] = (int32_t)token;
         }

@@ -60,6 +60,8 @@ def f32(dtype, content):
     if dtype == "F32":
         return content
     halves = array.array("H", content)
+    if dtype == "I64":
+        return struct.pack(f"<{len(content) // 8}f", *struct.unpack(f"<{len(content) // 8}q", content))
     if dtype == "BF16":
         return array.array("I", [half << 16 for half in halves]).tobytes()
     return struct.pack(f"<{len(halves)}f", *struct.unpack(f"<{len(halves)}e", content))
@@ -80,7 +82,7 @@ def listing(tensors):
     lines = [f"safetensors, {len(tensors)} tensors"]
     for key in sorted(tensors, key=str.encode):
         dtype, shape, content = tensors[key]
-        digest = fnv(f32(dtype, content)) if dtype in ("F32", "F16", "BF16") else "0" * 16
+        digest = fnv(f32(dtype, content)) if dtype in ("F32", "F16", "BF16", "I64") else "0" * 16
         lines.append(f"{key} {dtype} {shape} {len(content)} {digest}")
     return "\n".join(lines) + "\n"
 
