@@ -240,8 +240,9 @@ bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor *
         }
         for (int i = 0; i < map->npublished && !missing.hint; i++)
                 if (!tensor[i] && !strncmp(map->published[i].name, CK_FIRST, strlen(CK_FIRST)))
-                        missing.hint = CK_FIRST "… are tensors of the model for which this one drafts: `lathe run MODEL "
-                                                "--draft HEAD` passes them; elsewhere --weights HEAD,MODEL";
+                        missing.hint = CK_FIRST
+                                "… are tensors of the model for which this one drafts: `lathe run MODEL "
+                                "--draft HEAD` passes them; elsewhere --weights HEAD,MODEL";
         find_unused(map, file, &unused.faults);
         const FaultKind *kind[] = {&missing, &misshapen, &unreadable, &unused, &differing};
         bool good = true;
