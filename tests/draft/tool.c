@@ -117,8 +117,8 @@ int main(int argc, char **argv)
                 const int64_t want = ask(fresh, text[0], n + more, expected);
                 draft_free(fresh);
                 if (k != want || memcmp(found, expected, sizeof found)) {
-                        printf("behind its own drafts after %lld tokens: %lld drafts, not %lld\n", (long long)n,
-                               (long long)k, (long long)want);
+                        printf("behind its own drafts after %lld tokens: %lld drafts, not %lld\n",
+                               (long long)n, (long long)k, (long long)want);
                         bad = 1;
                 }
         }
