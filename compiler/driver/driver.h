@@ -169,7 +169,7 @@ typedef struct {
         const Node *not_causal; /* where the proof failed; NULL: causal, or no size grows */
         const char *why_not;
         int64_t delay; /* as in CausalResult */
-        int64_t block; /* each call ends with a block of so many positions: loop unmask in blocks; 0: no */
+        int64_t block; /* each call ends with a block of this many positions: loop unmask in blocks; 0: none */
         AbsorbLines absorbed; /* report of the absorb pass */
         const Node *rests;    /* causal if values are finite: a node that requires it; or NULL */
         const char *why_rests;

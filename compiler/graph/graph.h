@@ -350,7 +350,7 @@ struct Graph {
         Along along[MAX_ALONG];
         int nalong;
         int time, past; /* named dimensions after the causal pass; -1 before */
-        int64_t block;  /* after it: each call must end with a block of so many positions; 0: it need not */
+        int64_t block;  /* after it: each call must end with a block of this many positions; 0: it need not */
         Input *input;
         int ninput, ngroup;
         uint64_t fed_separately; /* after entries: groups of inputs that are fed separately */

@@ -5,8 +5,9 @@
  * largest ones that mention the index and no name that the body binds itself, as `at(mask, i)` or `i <
  * dense`.  Two iterations with the same values have the same body; the second need not run.
  *
- * If such an expression computes with tensors or declares weights, all iterations run.  Ranges such as `gate[.., e..e + 1]` may differ, if they
- * are gathers by a constant (is_varying): then the constant gets a row for the iteration. */
+ * If such an expression computes with tensors or declares weights, all iterations run.  Ranges such as
+ * `gate[.., e..e + 1]` may differ, if they are gathers by a constant (is_varying): then the constant gets a row for
+ * the iteration. */
 #include "elaborate_private.h"
 
 #include <string.h>

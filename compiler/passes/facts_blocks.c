@@ -1,4 +1,5 @@
-/* Facts about blocks of positions, for a model whose calls each end with a block: index i stands for the block of i.
+/* Facts about blocks of positions, for a model whose calls each end with a block: index i is here
+ * the block that contains position i.
  *
  * A row may read all positions of its own block, and none of a later one.  An offset of positions is at most as many
  * blocks, so that what holds for positions holds for blocks too, except for negative offsets: those are 0.  A row that

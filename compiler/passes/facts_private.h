@@ -90,7 +90,7 @@ struct GraphFacts {
         const Graph *graph;
         Arena *arena;
         int time;
-        int64_t block; /* 0: facts are about positions; else about blocks of so many positions, see facts_blocks.c */
+        int64_t block; /* 0: facts are about positions; else about blocks of this many positions, see facts_blocks.c */
         Facts *under[ANY_VALUES + 1]; /* by assumption; NULL: not yet computed */
 };
 

@@ -38,7 +38,7 @@ void split_mixtures(Graph *g, const uint8_t *const *kind);
 typedef struct GraphFacts GraphFacts;
 /* time: a named dimension of g.  g must not change afterwards. */
 GraphFacts *graph_facts(Arena *arena, const Graph *g, int time);
-/* The same for calls that each end with a block of so many positions: a row may read all of its block. */
+/* The same for calls that each end with a block of this many positions: a row may read all of its block. */
 GraphFacts *graph_facts_in_blocks(Arena *arena, const Graph *g, int time, int64_t block);
 
 /* recur.c: replaces masked products with scans.  said: a line for each, and for a product that almost
