@@ -101,7 +101,8 @@ class Blocks:
         masked = self.mask(s, self.size(x.shape[0])) if memory is x else r.pick([s, f"where((row({s}) + col({s})) % 3 != 0, {s}, -inf)"])
         weights = f"softmax({masked}{sink})"
         if r.chance(20):
-            weights = self.softmax_by_hand(masked, masked == s or masked.startswith(("causal(", "sliding(")))
+            whole = (f"causal({s}", "causal(where(top(causal(", "sliding(")  # of these each row sees its own position
+            weights = self.softmax_by_hand(masked, masked == s or masked.startswith(whole))
         if r.chance(20):
             p = self.fresh()
             self.line(f"{p} = {weights} * {r.pick(['0.5', '1.5'])}")

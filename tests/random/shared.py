@@ -28,4 +28,7 @@ class Shared:
             return
         other = self.fresh()
         self.line(f"{other} = {m} @ {m}' * {0.5 * width ** -0.5:.4g}")
-        self.let(f"softmax({self.mask(other)}) @ {m}", [self.time, width], x.most if plain else 1)
+        masked = self.mask(other)
+        while "head(" in masked:  # there is one head
+            masked = self.mask(other)
+        self.let(f"softmax({masked}) @ {m}", [self.time, width], x.most if plain else 1)
