@@ -25,7 +25,7 @@ static double least_step(timed *model, float *choice, float *y)
         double least = 1e30;
         for (int i = 0; i < STEPS; i++) {
                 const double begin = seconds();
-                check(timed_step(model, i * 31 % 1000, choice, y));
+                check(timed_step(model, i * 31 % 1000, choice, NULL, y));
                 const double took = seconds() - begin;
                 least = took < least ? took : least;
         }
