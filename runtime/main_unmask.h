@@ -58,6 +58,7 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
                       .suppress = s->suppress,
                       .vocab = VOCAB,
                       .context = CONTEXT,
+                      .kept_block = KEPT_BLOCK,
                       .hashes = o->common.hashes};
         const int64_t places = unmask_places(&form, n, CONTEXT);
         const double begin = clock_seconds();

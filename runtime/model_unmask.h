@@ -1,7 +1,7 @@
 /*
  * Texts whose masks are filled, as a function of the model.  $model and $MODEL are its name.
  *
- * Needs guard.h, unmask.h, sampler.h, the model's functions, unmask_call(), unmask_loop, VOCAB, CONTEXT and tokens_of_loop.
+ * Needs guard.h, unmask.h, sampler.h, the model's functions, unmask_call(), unmask_loop, VOCAB, CONTEXT, KEPT_BLOCK and tokens_of_loop.
  */
 
 /* The model with scratch for a call. */
@@ -10,10 +10,10 @@ typedef struct {
         int32_t *room;
 } UnmaskModel;
 
-static int unmask_model_predict(void *model, const int32_t *tokens, int64_t n, float *logits)
+static int unmask_model_predict(void *model, const int32_t *tokens, int64_t kept, int64_t n, int64_t first, float *logits)
 {
         const UnmaskModel *u = model;
-        return unmask_call(u->m, tokens, n, logits, u->room);
+        return unmask_call(u->m, tokens, kept, n, first, logits, u->room);
 }
 
 /* Result of unmask_run() as an error of the model. */
@@ -90,7 +90,8 @@ int $model_unmask($model *m, const int32_t *tokens, int64_t n, const $model_unma
                       .tokens = tokens_of_loop,
                       .suppress = h.suppress,
                       .vocab = VOCAB,
-                      .context = CONTEXT};
+                      .context = CONTEXT,
+                      .kept_block = KEPT_BLOCK};
         const FloatState outside = float_enter();
         unmask_lay(&u, places, scratch);
         const int error = unmask_run(&u, tokens, n, &all);

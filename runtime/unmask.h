@@ -43,7 +43,8 @@ typedef struct {
 typedef struct {
         const UnmaskForm *form;
         void *model;
-        int (*predict_masks)(void *model, const int32_t *tokens, int64_t n, float *logits); /* logits [n, vocab]; without `whole`, rows of the last block */
+        /* Computes logits [n, vocab] for a text of n tokens, from row `first` on.  The model has computed the first `kept` of its tokens before. */
+        int (*predict_masks)(void *model, const int32_t *tokens, int64_t kept, int64_t n, int64_t first, float *logits);
         Sampler *sampler;
         int (*sample)(Sampler *s, float *logits, int n);
         void *of;
@@ -52,6 +53,7 @@ typedef struct {
         LoopTokens tokens;
         const int32_t *suppress; /* further tokens that are never chosen, ends with -1; or NULL */
         int64_t vocab, context;
+        int64_t kept_block;      /* the model keeps completed blocks of this length between calls; 0: none */
         int hashes;              /* hash these logits */
         double *surety;          /* [places]; this and what follows are set by unmask_lay() */
         double *probability;     /* [vocab] */
@@ -60,8 +62,9 @@ typedef struct {
         int32_t *text;           /* [places] */
         int32_t *choice;         /* [places] */
         int32_t *unprompted;     /* [places] */
+        int32_t *computed;       /* [places]: the tokens that the model has computed */
         const int32_t *prompt;   /* [nprompt]; this and what follows are set by unmask_run() */
-        int64_t nprompt, places, shown, masks, done;
+        int64_t nprompt, places, shown, masks, done, ncomputed;
         int64_t fault;           /* after GENERATION_NONE: the place without a possible token */
 } Unmasker;
 
@@ -89,7 +92,7 @@ static inline int64_t unmask_places(const UnmaskForm *f, int64_t n, int64_t cont
 static inline size_t unmask_room(const UnmaskForm *f, int64_t vocab, int64_t places)
 {
         const int64_t calls = f->guidance != 0 ? 2 : 1;
-        return sizeof(double) * (size_t)(places + vocab) + sizeof(float) * (size_t)(calls * places * vocab + 3 * vocab + 3 * places);
+        return sizeof(double) * (size_t)(places + vocab) + sizeof(float) * (size_t)(calls * places * vocab + 3 * vocab + 4 * places);
 }
 
 /* Places the scratch of unmasker and sampler in `room` [unmask_room()], aligned to 8. */
@@ -106,6 +109,7 @@ static inline void unmask_lay(Unmasker *u, int64_t places, void *room)
         u->text = u->sampler->order + u->vocab;
         u->choice = u->text + places;
         u->unprompted = u->choice + places;
+        u->computed = u->unprompted + places;
 }
 
 /* --- the number of masks of a step ---------------------------------------------------------------------------------------------- */
@@ -172,15 +176,35 @@ static inline int64_t unmask_number(Unmasker *u, int64_t from, int64_t to, int64
 
 /* --- a prediction ------------------------------------------------------------------------------------------------------------- */
 
-/* Calls the model on the first n tokens. */
+/* The first row of a text of n tokens whose logits count. */
+static inline int64_t unmask_first(const UnmaskForm *f, int64_t n)
+{
+        return f->whole ? 0 : (n - 1) / unmask_block(f) * unmask_block(f);
+}
+
+/* Calls the model on a text of n tokens.  Completed blocks that are those of the last call are not computed again. */
+static inline int unmask_call_model(Unmasker *u, const int32_t *tokens, int64_t n, float *logits)
+{
+        const int64_t first = unmask_first(u->form, n);
+        int64_t same = 0;
+        while (u->kept_block && same < u->ncomputed && same < first && u->computed[same] == tokens[same])
+                same++;
+        same -= u->kept_block ? same % u->kept_block : 0;
+        const int error = u->predict_masks(u->model, tokens, same, n, first, logits);
+        memcpy(u->computed, tokens, (size_t)n * sizeof *tokens);
+        u->ncomputed = error ? 0 : n;
+        return error;
+}
+
+/* Predicts the masks of the first n tokens. */
 static inline int unmask_predict(Unmasker *u, int64_t n, Generated *made)
 {
         const UnmaskForm *f = u->form;
         float *other = u->logits + u->places * u->vocab;
-        int error = u->predict_masks(u->model, u->text, n, u->logits);
+        int error = unmask_call_model(u, u->text, n, u->logits);
         made->calls++;
 #if HAS_COMMAND
-        const int64_t from = f->whole ? 0 : (n - 1) / unmask_block(f) * unmask_block(f);
+        const int64_t from = unmask_first(f, n);
         if (!error && u->hashes)
                 made->hash = hash_floats(made->hash, u->logits + from * u->vocab, (n - from) * u->vocab);
 #endif
@@ -188,7 +212,7 @@ static inline int unmask_predict(Unmasker *u, int64_t n, Generated *made)
                 return error;
         for (int64_t i = 0; i < n; i++)
                 u->unprompted[i] = i < u->nprompt && u->prompt[i] != f->mask ? f->mask : u->text[i];
-        error = u->predict_masks(u->model, u->unprompted, n, other);
+        error = unmask_call_model(u, u->unprompted, n, other);
         made->calls++;
         for (int64_t i = 0; i < n && !error; i++)
                 for (int64_t k = u->text[i] == f->mask ? 0 : u->vocab; k < u->vocab; k++) {
@@ -356,7 +380,7 @@ static inline int unmask_run(Unmasker *u, const int32_t *tokens, int64_t n, Gene
         u->prompt = tokens;
         u->nprompt = n;
         u->masks = unmask_count(u, 0, u->places);
-        u->done = 0;
+        u->done = u->ncomputed = 0;
         u->shown = unmask_count(u, 0, n) > 0 ? 0 : n;
         for (int64_t at = 0, to; at < u->places && !error && !made->ended; at = to) {
                 to = f->whole && at == 0 ? n + part : at + part;

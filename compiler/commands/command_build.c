@@ -255,11 +255,17 @@ static int write_model(Model *m, const CommandOptions *o, Plan *p, const Tokeniz
         return code != DONE && weights_why(weights) ? WRONG_INPUT : code;
 }
 
-/* The loops of its C: only if an option requires them.  Returns an exit code. */
+/* Whether an option requires functions for its loops. */
+static bool builds_loops(const CommandOptions *o)
+{
+        return o->given[OPT_LOOPS] || o->given[OPT_MAIN] || o->given[OPT_PYTHON] || o->grammar;
+}
+
+/* The loops of its C, if any.  Returns an exit code. */
 static int choose_loops(Model *m, const CommandOptions *o, EmittedLoops *loops)
 {
         *loops = (EmittedLoops){0};
-        if (!o->given[OPT_LOOPS] && !o->given[OPT_MAIN] && !o->given[OPT_PYTHON] && !o->grammar)
+        if (!builds_loops(o))
                 return DONE;
         const int code = emitted_loops(m, "build", o->tokenizer != NULL, loops);
         fputs(loops->notes->data, stderr);
@@ -339,6 +345,8 @@ int build_command(const CommandOptions *given)
         if (!out_fits(o))
                 return WRONG_USAGE;
         if (model_load(&m, o, &code)) {
+                if (builds_loops(o) && o->slots == 1 && !o->tap.n)
+                        m.block = unmask_block_kept(&m, o, graph_loop(m.graph, "unmask"));
                 code = model_passes(&m, o) ? choose_loops(&m, o, &loops) : failure_code(&m);
                 if (code == DONE)
                         code = grammar_needs_text(m.graph, o->grammar, o->tokenizer != NULL);

@@ -114,7 +114,12 @@ static int run_or_chat(const CommandOptions *o, bool only_chat)
                 return WRONG_USAGE;
         packed_weights_begin(o, &begun);
         const bool loaded = model_load(&m, o, &code);
-        m.block = loaded ? unmask_block_kept(&m, o) : 0;
+        const Graph *g = loaded ? m.graph : NULL;
+        const Loop *loop = !g         ? NULL
+                           : o->loop  ? graph_loop(g, o->loop)
+                           : g->nloop ? &g->loop[g->nloop - 1]
+                                      : NULL;
+        m.block = unmask_block_kept(&m, o, loop);
         if (!loaded || (code = load_draft(&draft, &m, o)) != DONE || !model_passes(&m, o)) {
                 code = code ? code : WRONG_INPUT;
                 packed_weights_close(&begun);

@@ -153,13 +153,14 @@ int64_t evaluation_count(const Evaluation *e, int output);
 void evaluation_forget(Evaluation *e); /* drops inputs and outputs, before the next ones are gathered */
 void evaluation_free(Evaluation *e);
 
+/* run_unmask.c: the length of the blocks that a state of the model may keep, by its loop (or NULL) and the options; 0: none. */
+int64_t unmask_block_kept(const Model *m, const CommandOptions *o, const Loop *loop);
+
 /* Loops, on a model after its passes.  Each returns an exit code.  command_run.c selects one.  begun: from
  * packed_weights_begin(); ownership passes to the callee. */
 typedef enum { RUN_TEXT, RUN_CHAT } RunMode; /* RUN_CHAT: a model without conversations is an error */
 /* draft: of draft_model_load().  sounds: files to be fed, each for a text of its own; NULL: none.  unmask: loop unmask; NULL: token
  * by token */
-/* run_unmask.c: the length of the blocks that a state of the model may keep, by its loop and the options; 0: none. */
-int64_t unmask_block_kept(const Model *m, const CommandOptions *o);
 int run_generate(Model *m, const CommandOptions *o, const PackedWeights *begun, DraftModel *draft,
                  RunMode mode, const WordList *sounds, const Loop *unmask);
 typedef struct {

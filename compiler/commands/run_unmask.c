@@ -23,11 +23,10 @@ static UnmaskForm unmask_chosen(const CommandOptions *o, const Loop *loop)
         return f;
 }
 
-int64_t unmask_block_kept(const Model *m, const CommandOptions *o)
+int64_t unmask_block_kept(const Model *m, const CommandOptions *o, const Loop *loop)
 {
-        const Graph *g = m->graph;
-        const Loop *loop = o->loop ? graph_loop(g, o->loop) : g->nloop ? &g->loop[g->nloop - 1] : NULL;
-        if (!loop || loop_number(loop->name) != LOOP_unmask)
+        LoopParts parts;
+        if (!loop || loop_number(loop->name) != LOOP_unmask || loop_fault(m->graph, loop, &parts))
                 return 0;
         const UnmaskForm form = unmask_chosen(o, loop);
         return !form.whole && form.guidance == 0 && form.block <= o->chunk ? form.block : 0;

@@ -227,9 +227,9 @@ static void emit_comment(const Emit *e, Text *c)
                         ? arena_printf(e->arena, " for each of %d sequences%s", p->slots, pages_comment(e))
                         : "",
                 1e-6 * (double)p->bytes.arena,
-                e->causal || (is_batched(e) && p->rows)
+                e->g->past >= 0 || (is_batched(e) && p->rows)
                         ? arena_printf(e->arena, " at %" PRId64 " positions a call",
-                                       e->causal ? p->chunk : p->rows)
+                                       e->g->past >= 0 ? p->chunk : p->rows)
                         : "");
         for (int i = 0; i < p->windows.n; i++)
                 text_printf(c,
@@ -401,6 +401,8 @@ static void emit_instance(const Emit *e, Text *c)
         text_printf(c, "%s\n", host_text(e, "model.h"));
         if (e->causal)
                 emit_causal_interface(e, c);
+        else if (e->g->block)
+                emit_block_interface(e, c);
         else
                 emit_plain_interface(e, c);
         if (e->plan->sharing.ranks)
@@ -516,7 +518,7 @@ Emit emit_new(Plan *p, const EmitOptions *o)
                   .arena = p->graph->arena,
                   .g = p->graph,
                   .name = p->c_name,
-                  .causal = p->graph->past >= 0};
+                  .causal = p->graph->past >= 0 && !p->graph->block};
         name_buffers(p);
         e.portable = target_is_portable(p->target);
         Text *upper = text_new(e.arena);

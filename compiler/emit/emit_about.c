@@ -138,7 +138,7 @@ static void about_sizes(const Emit *e, Text *t)
 {
         for (int i = 0; i < e->g->nnamed; i++) {
                 const Named *size = &e->g->named[i];
-                const bool past = e->causal && i == e->g->past, time = e->causal && i == e->g->time;
+                const bool past = i == e->g->past, time = e->causal && i == e->g->time;
                 if (past && has_past(e))
                         text_printf(t, " *   %s: the positions taken before a call\n", size->name);
                 else if (time)

@@ -19,7 +19,7 @@ const char *element_count(const Emit *e, const Type *t)
         Text *count = text_new(e->arena);
         for (int a = 0; a < t->rank; a++) {
                 Dim rest = t->dim[a];
-                bool time = e->causal && rest.per[e->g->time] == 1;
+                bool time = e->g->past >= 0 && rest.per[e->g->time] == 1;
                 if (time)
                         rest.per[e->g->time] = 0; /* n counts the whole call, m->time the current piece */
                 const char *size = time && dim_is(rest, 0) ? "n" : dim_expression(e->arena, e->g, rest);
@@ -90,11 +90,11 @@ bool size_is_kept(const Emit *e, int size)
         return groups_of_size(e, size) != 0;
 }
 
-/* Whether a call has the size as an argument: all named dimensions except time and past, unless a
- * separately fed group has it. */
+/* Whether a call has the size as an argument: all named dimensions, except past and the time of a causal
+ * model, unless a separately fed group has it. */
 bool states_size(const Emit *e, int group, int size)
 {
-        if (e->causal && (size == e->g->time || size == e->g->past))
+        if (size == e->g->past || (e->causal && size == e->g->time))
                 return false;
         uint64_t groups = groups_of_size(e, size);
         return group == CALLS ? !groups : groups >> group & 1;
@@ -386,7 +386,7 @@ static void emit_advance(const Emit *e, Text *c)
         const char *time = e->g->named[e->g->time].name, *past = e->g->named[e->g->past].name;
         text_printf(c, "/* Processes n positions in chunks; requests the outputs from `first` on. */\n");
         text_printf(c, "static int advance(%s *m%s%s, int64_t n, int64_t first%s)\n{\n", e->name,
-                    size_list(e, CALLS, true), input_list(e, CALLS, true, false),
+                    e->g->block ? "" : size_list(e, CALLS, true), input_list(e, CALLS, true, false),
                     output_list(e, true, false));
         emit_renewal(e, c);
         emit_under_way_check(e, c);
@@ -395,7 +395,8 @@ static void emit_advance(const Emit *e, Text *c)
                     "        if (n < 0 || n > %" PRId64
                     " - m->%s)\n                return %s_ERROR_CONTEXT;\n",
                     e->g->named[e->g->time].bound, past, e->upper);
-        emit_sizes(e, CALLS, c);
+        if (!e->g->block)
+                emit_sizes(e, CALLS, c);
         emit_checks(e, CALLS, c, "        ");
         if (has_pages(e))
                 text_printf(c,
@@ -439,13 +440,25 @@ static void emit_pages_back(const Emit *e, const char *n, Text *c)
                             e->g->named[e->g->past].name, n);
 }
 
+static void emit_reset(const Emit *e, Text *c)
+{
+        text_printf(c, "%svoid %s_reset(%s *m)\n{\n", e->g->block ? "static " : "", e->name, e->name);
+        emit_pages_back(e, "0", c);
+        text_printf(c, "        m->%s = 0;\n", e->g->named[e->g->past].name);
+        if (e->plan->windows.n)
+                text_printf(c, "        memset(m->base, 0, sizeof m->base);\n");
+        if (keeps_ring(e->plan))
+                text_printf(c, "        m->furthest = 0;\n");
+        text_printf(c, "}\n\n");
+}
+
 static void emit_rewind(const Emit *e, Text *c)
 {
         const char *past = e->g->named[e->g->past].name;
         text_printf(c,
-                    "int %s_rewind(%s *m, int64_t n)\n{\n        if (n < 0 || n > m->%s)\n                "
+                    "%sint %s_rewind(%s *m, int64_t n)\n{\n        if (n < 0 || n > m->%s)\n                "
                     "return %s_ERROR_RANGE;\n",
-                    e->name, e->name, past, e->upper);
+                    e->g->block ? "static " : "", e->name, e->name, past, e->upper);
         if (e->plan->windows.n)
                 text_printf(c,
                             "        if (n == 0)\n                %s_reset(m);\n"
@@ -497,15 +510,24 @@ void emit_causal_interface(const Emit *e, Text *c)
                     output_list(e, false, false));
         text_printf(c, "int64_t %s_position(const %s *m)\n{\n        return m->%s;\n}\n\n", e->name, e->name,
                     past);
-        text_printf(c, "void %s_reset(%s *m)\n{\n", e->name, e->name);
-        emit_pages_back(e, "0", c);
-        text_printf(c, "        m->%s = 0;\n", past);
-        if (e->plan->windows.n)
-                text_printf(c, "        memset(m->base, 0, sizeof m->base);\n");
-        if (keeps_ring(e->plan))
-                text_printf(c, "        m->furthest = 0;\n");
-        text_printf(c, "}\n\n");
+        emit_reset(e, c);
         emit_rewind(e, c);
+}
+
+/* Calls take whole texts.  Only the loop appends blocks to the state. */
+void emit_block_interface(const Emit *e, Text *c)
+{
+        const char *time = e->g->named[e->g->time].name;
+        emit_caches(e, c);
+        emit_advance(e, c);
+        emit_reset(e, c);
+        emit_rewind(e, c);
+        text_printf(c, "int %s_forward(%s *m%s%s%s)\n{\n", e->name, e->name, size_list(e, CALLS, true),
+                    input_list(e, CALLS, true, false), output_list(e, true, false));
+        emit_sizes(e, CALLS, c);
+        text_printf(c, "        %s_reset(m);\n        return advance(m%s, %s, %s ? 0 : %s%s);\n}\n\n",
+                    e->name, input_list(e, CALLS, false, false), time, wanted_outputs(e), time,
+                    output_list(e, false, false));
 }
 
 void emit_plain_interface(const Emit *e, Text *c)

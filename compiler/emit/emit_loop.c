@@ -179,16 +179,24 @@ static const char *loop_argument(const Emit *e, const EmitLoop *l, int i)
                                                        : arena_printf(e->arena, "given->%s", in->name);
 }
 
-/* ", n, from, x1": sizes and inputs of a group. */
+/* ", from, x1": inputs of a group. */
+static const char *loop_inputs(const Emit *e, const EmitLoop *l, int group)
+{
+        Text *t = text_new(e->arena);
+        for (int i = 0; i < e->g->ninput; i++)
+                if (is_given_in(e, &e->g->input[i], group))
+                        text_printf(t, ", %s", loop_argument(e, l, i));
+        return t->data;
+}
+
+/* ", n, from, x1": the same after sizes. */
 static const char *loop_arguments(const Emit *e, const EmitLoop *l, int group)
 {
         Text *t = text_new(e->arena);
         for (int i = 0; i < e->g->nnamed; i++)
                 if (states_size(e, group, i))
                         text_printf(t, id_of(l) == LOOP_denoise ? ", given->%s" : ", n", e->g->named[i].name);
-        for (int i = 0; i < e->g->ninput; i++)
-                if (is_given_in(e, &e->g->input[i], group))
-                        text_printf(t, ", %s", loop_argument(e, l, i));
+        text_put(t, loop_inputs(e, l, group));
         return t->data;
 }
 
@@ -247,6 +255,17 @@ static const char *when_fed(const Emit *e, const EmitLoop *l, int group)
         return arena_printf(e->arena, "        if (!fed%s)\n        ", t->data);
 }
 
+/* Appends the tokens after the kept ones to the state. */
+static void emit_kept_call(const Emit *e, const EmitLoop *l, Text *c)
+{
+        text_printf(c,
+                    "        if (%s_rewind(m, kept)) { /* the state can't be taken back so far */\n"
+                    "                kept = 0;\n                %s_reset(m);\n        }\n"
+                    "        from += kept;\n        to += first * %" PRId64 ";\n"
+                    "        return error ? error : advance(m%s, n - kept, first - kept%s);\n}\n\n",
+                    e->name, e->name, loop_columns(e, l), loop_inputs(e, l, CALLS), loop_outputs(e, l));
+}
+
 /* CLASSIFY_call(m, from, n, to, scratch) and the like: computes the loop's output from its input. */
 static void emit_loop_call(const Emit *e, const EmitLoop *l, Text *c)
 {
@@ -263,10 +282,12 @@ static void emit_loop_call(const Emit *e, const EmitLoop *l, Text *c)
                     name, e->name, c_type(l->parts.input),
                     (id_of(l) == LOOP_classify && is_of_texts(l)) || id_of(l) == LOOP_answer
                             ? "const int32_t *types UNUSED, "
-                    : id_of(l) == LOOP_rank ? "const int32_t *seen UNUSED, "
-                                            : "",
+                    : id_of(l) == LOOP_rank   ? "const int32_t *seen UNUSED, "
+                    : id_of(l) == LOOP_unmask ? "int64_t kept UNUSED, "
+                                              : "",
                     denoises ? "float at_step, const LoopGiven *given UNUSED, const LoopGiven *fed UNUSED, "
-                             : "");
+                    : id_of(l) == LOOP_unmask ? "int64_t first UNUSED, "
+                                              : "");
         text_printf(c, "        int error = %s_OK;\n", e->upper);
         emit_filled(e, l, c);
         for (int i = 0; i < e->g->ngroup; i++)
@@ -274,6 +295,10 @@ static void emit_loop_call(const Emit *e, const EmitLoop *l, Text *c)
                         text_printf(c, "%s        error = error ? error : %s_feed_%s(m%s);\n",
                                     denoises ? when_fed(e, l, i) : "", e->name, group_name(e, i),
                                     loop_arguments(e, l, i));
+        if (id_of(l) == LOOP_unmask && e->g->block) {
+                emit_kept_call(e, l, c);
+                return;
+        }
         if (e->causal)
                 text_printf(c, "        %s_reset(m);\n", e->name);
         text_printf(c, "        return error ? error : %s_forward(m%s%s%s);\n}\n\n", e->name,
@@ -305,8 +330,9 @@ static void emit_unmask(const Emit *e, const EmitLoop *l, Text *c)
 {
         static const char *const files[] = {"sampler.h", NULL};
         const char *function = host_text(e, function_file[LOOP_unmask]);
-        text_printf(c, "enum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64 " };\n%s\n", loop_columns(e, l),
-                    dim_bound(e->g, l->parts.input->type.dim[0]), loop_tokens_text(e->arena, e->g, true));
+        text_printf(c, "enum { VOCAB = %" PRId64 ", CONTEXT = %" PRId64 ", KEPT_BLOCK = %" PRId64 " };\n%s\n",
+                    loop_columns(e, l), dim_bound(e->g, l->parts.input->type.dim[0]), e->g->block,
+                    loop_tokens_text(e->arena, e->g, true));
         if (sampling_has_effect(&e->o->sampling.own))
                 emit_sampling(e, "sampling_of_loop", &e->o->sampling, e->o->with_main, c);
         paste_runtime(c, files, e->facts, NULL, function);

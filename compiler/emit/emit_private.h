@@ -88,6 +88,7 @@ void declare_grammar(const Emit *e, Text *h);
 
 /* emit_interface.c */
 void emit_causal_interface(const Emit *e, Text *c);
+void emit_block_interface(const Emit *e, Text *c); /* of a model that keeps completed blocks */
 void emit_plain_interface(const Emit *e, Text *c);
 const char *c_type(const Input *in);
 bool is_given_in(const Emit *e, const Input *in, int group); /* passed in the call of the group, or CALLS */

@@ -63,9 +63,9 @@ void emit_struct(const Emit *e, Text *c)
                     e->name, parts_size(e->plan) ? " and [PARTS]" : "");
         for (int i = 0; i < e->g->nnamed; i++)
                 text_printf(c, "        int64_t %s; /* %s */\n", e->g->named[i].name,
-                            e->causal && i == e->g->past   ? "positions taken by earlier calls"
-                            : e->causal && i == e->g->time ? "positions in this call"
-                                                           : "size in this call");
+                            i == e->g->past                      ? "positions taken by earlier calls"
+                            : e->g->past >= 0 && i == e->g->time ? "positions in this call"
+                                                                 : "size in this call");
         if (e->alone)
                 text_printf(c, "        int64_t lathe_sizes[%d];\n        const void *lathe_interpreter;\n",
                             MAX_NAMED - e->g->nnamed);

@@ -72,9 +72,10 @@ static bool loops_fill(const Emit *e, const Input *in, double *value)
 static void add_tensors(const Emit *e, Text *py)
 {
         text_put(py, "    \"sizes\": {");
-        for (int i = 0; i < e->g->nnamed; i++)
-                text_printf(py, "%s\"%s\": %" PRId64, i ? ", " : "", e->g->named[i].name,
-                            e->g->named[i].bound);
+        for (int i = 0, n = 0; i < e->g->nnamed; i++)
+                if (e->causal || i != e->g->past)
+                        text_printf(py, "%s\"%s\": %" PRId64, n++ ? ", " : "", e->g->named[i].name,
+                                    e->g->named[i].bound);
         text_put(py, "},\n    \"inputs\": {\n");
         for (int i = 0; i < e->g->ninput; i++) {
                 const Input *in = &e->g->input[i];

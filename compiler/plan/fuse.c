@@ -522,6 +522,7 @@ static void bound_calls(Plan *p, int64_t chunk)
                 p->bound[i] = g->named[i].bound;
         for (int i = 0; i < g->nalong; i++)
                 p->bound[NAMED_ALONG + i] = dim_bound(g, g->along[i].count) - 1;
+        chunk -= g->block ? chunk % g->block : 0; /* pieces of a call end with a block */
         p->chunk = chunk > p->slots ? chunk : p->slots;
         if (size < 0)
                 return;

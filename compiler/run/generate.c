@@ -36,7 +36,7 @@ const char *why_no_logits(const Graph *g, int time)
 
 const char *why_not_generating(const Graph *g)
 {
-        if (g->past < 0)
+        if (g->past < 0 || g->block)
                 return "is not causal";
         const char *why = why_no_logits(g, g->time);
         return why ? why : g->ninput != 1 ? "has other inputs than token ids [time]" : NULL;
@@ -55,8 +55,8 @@ bool generates_when_fed(const Graph *g)
         int fed = 0;
         for (int i = 0; i < g->ninput; i++)
                 fed += is_fed_separately(g, g->input[i].group);
-        return g->past >= 0 && untapped_outputs(g) == 1 && g->ninput <= MAX_FED && g->ninput - fed == 1 &&
-               !why_no_logits(g, g->time);
+        return g->past >= 0 && !g->block && untapped_outputs(g) == 1 && g->ninput <= MAX_FED &&
+               g->ninput - fed == 1 && !why_no_logits(g, g->time);
 }
 
 int32_t *numbers_to_tokens(const Graph *g, const char *text, int64_t *count, const char **why)
@@ -399,19 +399,14 @@ static int run_step(void *of, int64_t done, int64_t masks)
         return (r->how->unmask->step && !r->how->unmask->step(done, masks)) || r->wrong;
 }
 
-static int run_predict(void *of, const int32_t *tokens, int64_t n, float *logits)
-{
-        return unmask_call(of, tokens, n, logits);
-}
-
 static const char *loop_by_unmasking(GenerateRun *r, const int32_t *tokens, int64_t n, Generated *result)
 {
         const Generator *g = r->generator;
         const UnmaskLoop *l = r->how->unmask;
-        UnmaskCall *call = unmask_call_new(r->engine, r->p, l, &r->wrong);
+        UnmaskCall *call = unmask_call_new(r->engine, r->g, l, &r->wrong);
         Unmasker u = {.form = &l->form,
                       .model = call,
-                      .predict_masks = run_predict,
+                      .predict_masks = unmask_call,
                       .sampler = g->sampler,
                       .sample = g->sample,
                       .of = r,
@@ -421,6 +416,7 @@ static const char *loop_by_unmasking(GenerateRun *r, const int32_t *tokens, int6
                       .suppress = g->suppress,
                       .vocab = g->vocab,
                       .context = g->context,
+                      .kept_block = r->g->block,
                       .hashes = g->hashes};
         const int64_t places = unmask_places(&l->form, n, g->context);
         for (int64_t i = 0; i < n; i++) /* a prompt with masks is shown, too */

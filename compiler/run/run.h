@@ -313,10 +313,9 @@ int64_t unmask_context(const Graph *g, const UnmaskLoop *l); /* number of tokens
 const char *unmask_form_text(Arena *a, const UnmaskForm *f); /* an initialiser in C */
 typedef struct UnmaskCall UnmaskCall;
 /* The model's call, with values for its other inputs; NULL: out of memory. */
-UnmaskCall *unmask_call_new(Engine *e, const Plan *p, const UnmaskLoop *loop, const char **wrong);
-/* Other than 0: *wrong is set.  Without `whole`, a model with a state keeps the completed blocks, and only the logits of the last
- * block are written. */
-int unmask_call(void *of, const int32_t *tokens, int64_t n, float *logits);
+UnmaskCall *unmask_call_new(Engine *e, const Graph *g, const UnmaskLoop *loop, const char **wrong);
+/* Unmasker.predict_masks.  Other than 0: *wrong is set. */
+int unmask_call(void *of, const int32_t *tokens, int64_t kept, int64_t n, int64_t first, float *logits);
 void unmask_call_free(UnmaskCall *c);
 
 /* Hash of the bytes of a checkpoint's files, concatenated. */

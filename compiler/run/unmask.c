@@ -87,9 +87,6 @@ struct UnmaskCall {
         void **filled;      /* [ninput]: values of a setting for the longest text; NULL: the tokens */
         const void **input; /* [ninput] */
         float **output;     /* [noutput] */
-        int64_t chunk;      /* rows of a call, if the model keeps completed blocks; else 0 */
-        int32_t *taken;     /* [ntaken]: the tokens of its positions */
-        int64_t ntaken;
 };
 
 /* The values of a setting for the longest text, malloc'd. */
@@ -107,15 +104,8 @@ static void *unmask_filled(const Graph *g, const Input *in, double value)
         return all;
 }
 
-/* Whether completed blocks are kept between calls. */
-static bool unmask_keeps(const UnmaskLoop *l, const Graph *g)
+UnmaskCall *unmask_call_new(Engine *e, const Graph *g, const UnmaskLoop *loop, const char **wrong)
 {
-        return g->block && !l->form.whole && g->block == unmask_block(&l->form);
-}
-
-UnmaskCall *unmask_call_new(Engine *e, const Plan *p, const UnmaskLoop *loop, const char **wrong)
-{
-        const Graph *g = p->graph;
         UnmaskCall *c = calloc(1, sizeof *c);
         if (!c)
                 return NULL;
@@ -125,10 +115,8 @@ UnmaskCall *unmask_call_new(Engine *e, const Plan *p, const UnmaskLoop *loop, co
                           .wrong = wrong,
                           .filled = calloc((size_t)g->ninput + 1, sizeof *c->filled),
                           .input = calloc((size_t)g->ninput + 1, sizeof *c->input),
-                          .output = calloc((size_t)g->noutput + 1, sizeof *c->output),
-                          .chunk = unmask_keeps(loop, g) ? p->chunk : 0,
-                          .taken = calloc((size_t)unmask_context(g, loop) + 1, sizeof *c->taken)};
-        bool good = c->filled && c->input && c->output && c->taken;
+                          .output = calloc((size_t)g->noutput + 1, sizeof *c->output)};
+        bool good = c->filled && c->input && c->output;
         for (int i = 0; i < g->ninput && good; i++)
                 if (&g->input[i] != loop->tokens)
                         good = (c->input[i] = c->filled[i] = unmask_filled(
@@ -148,67 +136,30 @@ void unmask_call_free(UnmaskCall *c)
                 free(c->filled);
                 free(c->input);
                 free(c->output);
-                free(c->taken);
         }
         free(c);
 }
 
-/* Takes rows `from` to `to`, which end with a block; logits NULL: none. */
-static const char *unmask_rows(UnmaskCall *c, const int32_t *tokens, int64_t from, int64_t to, float *logits)
-{
-        static const int64_t none[MAX_NAMED];
-        for (int i = 0; i < c->g->ninput; i++)
-                if (&c->g->input[i] == c->loop->tokens)
-                        c->input[i] = tokens + from;
-        c->output[c->loop->output] = logits;
-        const EngineCall call = {c->input, c->output, none};
-        return engine_advance(c->engine, &call, to - from, logits ? 0 : to - from);
-}
-
-/* Goes back to the first block with other tokens, or to the last one, whose logits are wanted. */
-static const char *unmask_last_block(UnmaskCall *c, const int32_t *tokens, int64_t n, float *logits)
-{
-        const int64_t block = unmask_block(&c->loop->form), last = (n - 1) / block * block,
-                      columns = dim_bound(c->g, c->g->output[c->loop->output].node->type.dim[1]),
-                      step = c->chunk / block * block;
-        int64_t same = 0;
-        while (same < c->ntaken && same < last && c->taken[same] == tokens[same])
-                same++;
-        same = same / block * block;
-        const char *wrong = engine_rewind(c->engine, same);
-        if (wrong) { /* sums can't be taken back so far */
-                same = 0;
-                wrong = engine_rewind(c->engine, 0);
-        }
-        for (int64_t to; same < last && !wrong; same = to) {
-                to = last - same < step ? last : same + step;
-                wrong = unmask_rows(c, tokens, same, to, NULL);
-        }
-        wrong = wrong ? wrong : unmask_rows(c, tokens, last, n, logits + last * columns);
-        memcpy(c->taken, tokens, (size_t)n * sizeof *tokens);
-        c->ntaken = wrong ? 0 : n;
-        return wrong;
-}
-
-int unmask_call(void *of, const int32_t *tokens, int64_t n, float *logits)
+int unmask_call(void *of, const int32_t *tokens, int64_t kept, int64_t n, int64_t first, float *logits)
 {
         UnmaskCall *c = of;
         const Graph *g = c->g;
-        if (c->chunk) {
-                *c->wrong = unmask_last_block(c, tokens, n, logits);
-                return *c->wrong != NULL;
-        }
+        const int64_t columns = dim_bound(g, g->output[c->loop->output].node->type.dim[1]);
         int64_t size[MAX_NAMED] = {0};
         for (int i = 0; i < g->nnamed; i++)
                 size[i] = i == g->past ? 0 : n;
+        if (!g->block) {
+                kept = first = 0;
+        } else if (engine_rewind(c->engine, kept)) { /* sums can't be taken back so far */
+                kept = 0;
+                engine_rewind(c->engine, 0);
+        }
         for (int i = 0; i < g->ninput; i++)
                 if (&g->input[i] == c->loop->tokens)
-                        c->input[i] = tokens;
-        c->output[c->loop->output] = logits;
+                        c->input[i] = tokens + kept;
+        c->output[c->loop->output] = logits + first * columns;
         const EngineCall call = {c->input, c->output, size};
-        *c->wrong = g->past >= 0 ? engine_rewind(c->engine, 0) : NULL;
-        if (!*c->wrong)
-                *c->wrong = g->past >= 0 ? engine_advance(c->engine, &call, n, 0)
-                                         : engine_forward(c->engine, &call);
+        *c->wrong = g->block ? engine_advance(c->engine, &call, n - kept, first - kept)
+                             : engine_forward(c->engine, &call);
         return *c->wrong != NULL;
 }
