@@ -248,6 +248,7 @@ static int run_rule(void *of, const int32_t *text, int64_t n, float *logits)
 /* The draft model samples like this one, with the next random numbers. */
 static int64_t run_propose(void *of, const int32_t *text, int64_t n, int32_t *drafts, int64_t most)
 {
+        (void)text; /* drafts follow it */
         GenerateRun *r = of, drafting = *r;
         Generator like = *r->generator;
         Sampler sampler = *like.sampler;
@@ -256,7 +257,7 @@ static int64_t run_propose(void *of, const int32_t *text, int64_t n, int32_t *dr
                 constraint_branch(r->how->constraint);
         like.sampler = &sampler;
         like.ruler = &drafting;
-        return draft_propose(r->how->draft, like, *r->made, text, n, drafts, most, &r->wrong);
+        return draft_propose(r->how->draft, like, *r->made, drafts - n, n, most, &r->wrong);
 }
 
 static int run_show(void *of, int32_t token)

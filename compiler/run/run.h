@@ -15,6 +15,7 @@
 #include "../../runtime/grammar_rule.h"
 #include "../../runtime/talk.h"
 #include "../../runtime/generation.h"
+#include "../../runtime/draft.h"
 #include "../../runtime/languages.h"
 #include "../../runtime/beams.h"
 #include "../../runtime/beam_run.h"
@@ -198,7 +199,7 @@ typedef struct {
 
 typedef struct Draft Draft;
 /* For a model of token ids and logits, with such inputs [nread]; engine and plan are owned by the caller, and
- * used by nothing else.  NULL: out of memory. */
+ * used by nothing else; `read` must outlive it.  NULL: out of memory. */
 Draft *draft_new(Engine *e, const Plan *p, const DraftRead *read, int nread);
 void draft_free(Draft *d);
 /* For a draft with fewer tokens than the first model's `vocab`: reads the token of each of its logits from an output that is
@@ -207,10 +208,9 @@ const char *draft_read_vocabulary(Draft *d, Arena *a, int output, int64_t vocab)
 /* Before a call of the first model for n positions from `position` on: sets its outputs that the draft reads.
  * The rest of output [noutput] is unchanged.  Returns whether it reads any; *wrong: out of memory. */
 bool draft_receive(Draft *d, int64_t position, int64_t n, float **output, const char **wrong);
-/* Writes at most `most` drafts after text [n], sampled like a generator with this model's logits; `made`
- * counts the new tokens in the text. Returns their number; *wrong is set if its engine fails. */
-int64_t draft_propose(Draft *d, Generator g, Generated made, const int32_t *text, int64_t n, int32_t *drafts,
-                      int64_t most, const char **wrong);
+/* draft_tokens() of runtime/draft.h; *wrong is set if the engine fails. */
+int64_t draft_propose(Draft *d, Generator g, Generated made, int32_t *text, int64_t n, int64_t most,
+                      const char **wrong);
 
 /* constraint.c: tokens whose texts a grammar allows. */
 

@@ -43,7 +43,7 @@ static int64_t ask(Draft *d, const int32_t *text, int64_t n, int32_t drafts[DRAF
         int32_t copy[LENGTH + DRAFTS];
         const char *wrong = NULL;
         memcpy(copy, text, (size_t)n * sizeof *text);
-        int64_t made = draft_propose(d, generator, (Generated){0}, copy, n, copy + n, DRAFTS, &wrong);
+        int64_t made = draft_propose(d, generator, (Generated){0}, copy, n, DRAFTS, &wrong);
         if (wrong)
                 printf("%lld tokens: %s\n", (long long)n, wrong);
         memcpy(drafts, copy + n, (size_t)made * sizeof *drafts);
