@@ -14,6 +14,7 @@ const Ast *config_find(Program *p, const char *name, File **file)
                         if (item->kind != AST_CONFIG || item->name != name)
                                 continue;
                         *file = p->file[i];
+                        item_read(p, item);
                         return item;
                 }
         return NULL;
@@ -36,6 +37,7 @@ static bool no_parent(Import *m, const Ast *item)
 
 bool import_chain(Import *m, const Ast *item, File *file)
 {
+        item_read(m->program, item);
         m->item = item;
         m->file = file;
         for (m->nchain = 0; item;

@@ -349,6 +349,7 @@ static bool names_family(const Ast *e)
 static bool item_has_family(Program *p, const Ast *item)
 {
         File *file;
+        item_read(p, item);
         for (int depth = 0; item && depth < MAX_ITEM_CHAIN; depth++) {
                 if (names_family(item->kid[1]))
                         return true;

@@ -83,13 +83,15 @@ void ask_for_iterations(Elaborator *e, const Ast *tree)
                         ask_for_iterations(e, tree->kid[i]);
 }
 
-/* Files are loaded when names of the library are used. */
+/* Files are loaded, and items of the library read, when names of the library are used. */
 static void ask_in_files(Elaborator *e)
 {
         const Program *p = e->program;
         for (; e->nasked_file < p->nfile; e->nasked_file++)
                 if (p->file[e->nasked_file]->tree)
                         ask_for_iterations(e, p->file[e->nasked_file]->tree);
+        for (; e->nasked_item < p->nitem; e->nasked_item++)
+                ask_for_iterations(e, p->item[e->nasked_item]);
 }
 
 static bool same_path(const IterationValue *v, const char *const *part, int n)

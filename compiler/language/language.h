@@ -218,6 +218,7 @@ struct Ast {
         const char *name; /* interned, or NULL */
         double number;    /* of a NUMBER */
         bool is_int;      /* a NUMBER written without point and exponent */
+        bool unread;      /* an item of parse_outline: its body is empty until parse_rest */
         int depth;        /* 1 + the deepest kid's */
         int nkid, capacity;
         Ast **kid;
@@ -250,6 +251,11 @@ Source *read_source(Arena *arena, const char *path, const char **why);
 /* The AST_FILE of a source, or NULL after an error was reported. */
 Ast *parse_source(Arena *arena, Interner *names, Diag *diag, const Source *source);
 
+/* The same for a file of the library, without the bodies of its items: names, parameters, parents and
+ * architectures are there.  parse_rest adds the body of one, in place. */
+Ast *parse_outline(Arena *arena, Interner *names, Diag *diag, const Source *source);
+void parse_rest(Arena *arena, Interner *names, const Ast *item);
+
 /* State of a REPL's input that is passed line by line.  More is needed if a bracket is open or the last
  * token can't end a statement, and no token is wrong.  Start with `LineState state = {0};`. */
 typedef struct LineState {
@@ -264,9 +270,9 @@ Ast *parse_input(Arena *arena, Interner *names, Diag *diag, const Source *source
 /* The same for input that may be incomplete.  *tree is NULL unless the result is PARSE_COMPLETE. */
 ParseResult parse_lines(Arena *arena, Interner *names, Diag *diag, const Source *source, Ast **tree);
 
-/* `lathe parse [--print | --lines | --check] FILE…`, for developers: dumps the tree of each file.  --print
- * prints it as source, --lines reads REPL input and prints its state, --check prints, parses again and
- * compares.  Returns the exit code. */
+/* `lathe parse [--print | --lines | --check | --outline] FILE…`, for developers: dumps the tree of each file.
+ * --print prints it as source, --lines reads REPL input and prints its state, --check prints, parses again
+ * and compares, --outline compares with the outline and the rest of its items.  Returns the exit code. */
 int parse_command(int argc, char **argv);
 
 /* program.c, elaborate_model.c: from the syntax tree to a graph. */
@@ -445,7 +451,8 @@ typedef struct {
 struct File {
         const char *path, *name; /* name: as imported, or the file's name */
         const Source *source;
-        const Ast *tree;
+        const Ast *tree; /* its items are read when they are found */
+        Program *program;
         File **import;
         int nimport;
         DefinitionTable table; /* of its own definitions and all imported ones */
@@ -470,6 +477,8 @@ struct Program {
         Diag *diag;
         File **file;
         int nfile;
+        const Ast **item; /* those read after their file */
+        int nitem, item_cap;
         File *main;
         const Ast **test;
         int ntest;
@@ -561,7 +570,7 @@ struct Elaborator {
         Span *varying;   /* indices to be written as gathers: elaborate_repeat.c */
         int nvarying, varying_cap;
         Asked *asked; /* elaborate_iterations.c */
-        int nasked, asked_cap, nasked_file;
+        int nasked, asked_cap, nasked_file, nasked_item;
         bool missing_weight;          /* an entry names a weight that this iteration lacks */
         struct AbsentWeights *absent; /* checkpoint: names of weights that no iteration has */
 
@@ -601,6 +610,7 @@ void program_import(Program *p, const char *from, const Ast *import);
 /* Path of the imported file, "lib/NAME.model" for a module of the library.  NULL: not found. */
 const char *program_import_path(Program *p, const char *from, const Ast *import);
 Definition *file_find(const File *file, const char *name);
+void item_read(Program *p, const Ast *item); /* the rest of an item that was found by its head */
 /* A name that no visible file defines: from the prelude, or from the library's module of that name.  NULL:
  * unknown. */
 Definition *library_find(Program *p, const char *name);

@@ -112,6 +112,14 @@ static bool reads_name(const Ast *tree, const char *name, const Ast *except)
         return false;
 }
 
+/* The same for a file, of which the rest is read first. */
+static bool file_reads_name(const File *file, const char *name, const Ast *except)
+{
+        for (int i = 0; i < file->tree->nkid; i++)
+                item_read(file->program, file->tree->kid[i]);
+        return reads_name(file->tree, name, except);
+}
+
 static int blocks_above(const Ast *const *model, int n, const char **name, int most)
 {
         int found = 0;
@@ -204,7 +212,7 @@ static void check_block_of_setting(Elaborator *e, const Ast *const *model, int n
 }
 
 /* A block may also be for descendants, which are in the same file. */
-static void check_blocks_used(Elaborator *e, const Ast *const *model, int n, int child, const Ast *file)
+static void check_blocks_used(Elaborator *e, const Ast *const *model, int n, int child, const File *file)
 {
         const char *above[128];
         int nabove = blocks_above(model, child, above, 128);
@@ -213,13 +221,13 @@ static void check_blocks_used(Elaborator *e, const Ast *const *model, int n, int
                 const Ast *block = body->kid[k];
                 if (block->kind == AST_BLOCK)
                         check_block_of_setting(e, model, n, child, block);
-                bool used = block->kind != AST_BLOCK || reads_name(file, block->name, block);
+                bool used = block->kind != AST_BLOCK;
                 for (int i = 0; i < nabove && !used; i++)
                         used = above[i] == block->name;
                 bool is_value = !used && is_structure_value(model, child, block->name);
                 for (int i = 0; i < n && !used && !is_value; i++)
                         used = reads_name(model[i]->kid[1], block->name, block);
-                if (!used)
+                if (!used && !file_reads_name(file, block->name, block))
                         report_unused_block(e, block, model[child - 1]->name, is_value, above, nabove);
         }
 }
@@ -242,7 +250,7 @@ static int names_declared(const Ast *const *model, int n, const char **name, int
 }
 
 /* `kv_head = 2`: a new name, close to one of an ancestor, that no expression of the model or its file reads. */
-static void check_values_read(Elaborator *e, const Ast *const *model, int n, int child, const Ast *file)
+static void check_values_read(Elaborator *e, const Ast *const *model, int n, int child, const File *file)
 {
         const char *above[256];
         const int nabove = names_declared(model, child, above, 256);
@@ -251,12 +259,13 @@ static void check_values_read(Elaborator *e, const Ast *const *model, int n, int
                 const Ast *let = body->kid[k];
                 for (int j = 0; let->kind == AST_LET && j < let->kid[0]->nkid; j++) {
                         const Ast *given = let->kid[0]->kid[j];
-                        bool is_known = reads_name(file, given->name, NULL);
+                        bool is_known = false;
                         for (int i = 0; i < nabove && !is_known; i++)
                                 is_known = above[i] == given->name;
                         for (int i = 0; i < n && !is_known; i++)
                                 is_known = reads_name(model[i]->kid[1], given->name, NULL);
-                        if (is_known || !nearest_name(given->name, above, nabove))
+                        if (is_known || !nearest_name(given->name, above, nabove) ||
+                            file_reads_name(file, given->name, NULL))
                                 continue;
                         poisoned(e, given->name_span, "%s is a new hyperparameter, and nothing reads it",
                                  given->name);
@@ -270,7 +279,7 @@ void check_model_mistakes(Elaborator *e, const Ast *const *model, File *const *f
         for (int i = 0; i < n; i++)
                 check_given_once(e, model[i]);
         for (int i = 1; i < n; i++)
-                check_blocks_used(e, model, n, i, file[i]->tree);
+                check_blocks_used(e, model, n, i, file[i]);
         for (int i = 1; i < n; i++)
-                check_values_read(e, model, n, i, file[i]->tree);
+                check_values_read(e, model, n, i, file[i]);
 }

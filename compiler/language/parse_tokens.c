@@ -257,6 +257,16 @@ static bool is_open_string(Token token)
         return token.span.source->text[token.span.begin] == '"';
 }
 
+/* Bytes of the body that begins here and ends on a line of its own: an outline leaves them out. */
+static int32_t skipped_body(const Parser *p, Token open)
+{
+        if (!p->outline || open.code != '{' || p->depth != 1 || p->nahead)
+                return 0;
+        const char *body = p->source->text + open.span.end, *line = strchr(body, '\n'),
+                   *end = strstr(body, "\n}");
+        return line && end && !memchr(body, '}', (size_t)(line - body)) ? (int32_t)(end - body) : 0;
+}
+
 /* The next token after the newline rule, with brackets tracked.  False: skipped, read on. */
 static bool next_token(Parser *p, Token *token)
 {
@@ -278,6 +288,7 @@ static bool next_token(Parser *p, Token *token)
         }
         if (is_opening(token->code))
                 *token = open_bracket(p, *token);
+        p->skip = skipped_body(p, *token);
         bool closing = token->code == ')' || token->code == ']' || token->code == '}';
         if (closing)
                 close_bracket(p, token);

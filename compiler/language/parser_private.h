@@ -27,7 +27,9 @@ typedef struct Parser {
         const Source *source;
         void *scanner;
 
-        int32_t offset;         /* position of the scanner */
+        int32_t offset, end;    /* position of the scanner; where it ends */
+        bool outline;           /* bodies of items are skipped */
+        int32_t skip;           /* bytes that the scanner leaves out before the next token */
         int start;              /* the token that selects the start symbol; 0 after it was passed */
         Token ahead[MAX_AHEAD]; /* read but not yet passed, the next one last */
         int nahead;

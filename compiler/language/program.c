@@ -2,9 +2,9 @@
  *
  * `import blocks` looks for blocks.model in the importing file's folder, in its lib/ and in ../lib/, then
  * in the library that is part of lathe.  `import "path"` takes a path relative to the importing file.
- * Each file is read once.  Imported names are visible in all files that import it, directly or not; a
- * file's own definitions take precedence. Names not found there are looked up in the library: in its
- * blocks and checkpoints, then in the module of that name. */
+ * Each file is read once; of the library, the body of an item when the item is found.  Imported names are
+ * visible in all files that import it, directly or not; a file's own definitions take precedence. Names not
+ * found there are looked up in the library: in its blocks and checkpoints, then in the module of that name. */
 #include "elaborate_private.h"
 
 #include <stdlib.h>
@@ -48,9 +48,21 @@ static bool table_add(Arena *arena, DefinitionTable *t, Definition *d)
         return true;
 }
 
+void item_read(Program *p, const Ast *item)
+{
+        if (!item->unread)
+                return;
+        parse_rest(p->arena, p->names, item);
+        GROW(p->arena, p->item, p->nitem, p->item_cap);
+        p->item[p->nitem++] = item;
+}
+
 Definition *file_find(const File *file, const char *name)
 {
-        return file->table.slots ? *table_slot(&file->table, name) : NULL;
+        Definition *d = file->table.slots ? *table_slot(&file->table, name) : NULL;
+        if (d)
+                item_read(file->program, d->ast);
+        return d;
 }
 
 const char *interned(Elaborator *e, const char *text)
@@ -89,6 +101,7 @@ static File *program_add_file(Program *p, const Source *source, const char *name
         f->name = name;
         f->source = source;
         f->scope.file = f;
+        f->program = p;
         p->file = arena_grow(p->arena, p->file, p->nfile * (int64_t)sizeof(File *),
                              (p->nfile + 1) * (int64_t)sizeof(File *));
         p->file[p->nfile++] = f;
@@ -117,7 +130,9 @@ static void load_imports(Program *p, File *f, const Loading *chain);
 static File *program_load_source(Program *p, const Source *source, const char *name, const Loading *chain)
 {
         File *f = program_add_file(p, source, name);
-        Ast *tree = parse_source(p->arena, p->names, p->diag, source);
+        const bool outline =
+                source->library && p->nfile > 1; /* the first file is elaborated, or checked, whole */
+        Ast *tree = (outline ? parse_outline : parse_source)(p->arena, p->names, p->diag, source);
         if (!tree)
                 tree = ast_new(p->arena, AST_FILE, (Span){source, 0, 0}, 0);
         f->tree = tree;
