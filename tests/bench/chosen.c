@@ -10,7 +10,7 @@
 #include "seconds.h"
 #include "timed.h"
 
-enum { STEPS = 8, CHUNK = 1024, WIDTH = 7168 };
+enum { STEPS = 64, CHUNK = 1024, WIDTH = 7168 };
 
 static void check(int error)
 {
