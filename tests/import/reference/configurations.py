@@ -478,6 +478,11 @@ CONFIGURATIONS = {
         "short": {"local_radius": 5, "global_block_size": 20, "encoder_attention_type": "transient-global"},       # no whole block
     },
     "fsmt": {"": {"pad_token_id": 4, "src_vocab_size": 41, "tgt_vocab_size": 37}, "other": flipped(pad_token_id=7, src_vocab_size=39, tgt_vocab_size=37, tie_word_embeddings=False)},
+    "prophetnet": {
+        "": {"num_encoder_layers": 3, "num_decoder_attention_heads": 2, "decoder_ffn_dim": 24},
+        "other": flipped(ngram=3, num_buckets=6, relative_max_distance=9, activation_function="relu"),
+        "causal": {"class": "ProphetNetForCausalLM", "num_decoder_attention_heads": 2}, "causal_other": flipped(**{"class": "ProphetNetForCausalLM", "ngram": 1, "relative_max_distance": 9}),
+    },
     "led": {
         "": {"attention_window": [4, 6], "max_encoder_position_embeddings": 48},
         "other": flipped(attention_window=8, tie_word_embeddings=True, activation_function="relu"),
@@ -539,6 +544,7 @@ INVISIBLE = {
     "hy_v3": {"enable_moe_fp32_combine": "the type of a sum"},
     "layoutlm": {"max_2d_position_embeddings": "it only limits the coordinates"},
     "luke": {"entity_emb_size": "of entities", "use_entity_aware_attention": "of entities", "tie_word_embeddings": "the head is separate"},
+    "prophetnet": {"disable_ngram_loss": "of training", "eps": "of training"},
     "mpnet": {"relative_attention_num_buckets": "the class always has 32"},
     "rembert": {"tie_word_embeddings": "the head is separate"},
     "xmod": {"languages": "their order"},

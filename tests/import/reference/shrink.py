@@ -38,7 +38,7 @@ SIZES = [
     (r"n_shared_experts|num_shared_experts|moe_num_shared_experts", 2),
     (r"(\w+_)?(sliding_window|window_size|attention_window|attention_window_size|local_attention_window_len)|(sliding|local)_window_size", WINDOW),
     (r"\w*chunk_size|floor_scale|attention_chunk_size", 7),
-    (r"relative_attention_num_buckets|position_buckets|num_buckets", 8), (r"relative_attention_max_distance|max_distance", 12),
+    (r"relative_attention_num_buckets|position_buckets|num_buckets", 8), (r"(relative_)?(attention_)?max_distance", 12),
     (r"first_k_dense_replace|num_dense_layers", 1),
     (r"num_nextn_predict_layers|num_mtp_layers", 0),
     (r"query_pre_attn_scalar", 20),

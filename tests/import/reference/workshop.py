@@ -186,6 +186,16 @@ class FirstOfEquals(torch.overrides.TorchFunctionMode):
         return torch.return_types.topk((found.values.narrow(dim, 0, k), found.indices.narrow(dim, 0, k)))
 
 
+def stepped(module, given):
+    """As in generation, a call for each token of the target: in a call with several, the class gives rows of the second stream the biases of others."""
+    *source, target = given
+    rows, cache = [], None
+    for i in range(given[target].shape[1]):
+        found = module(**{name: given[name] for name in source}, **{target: given[target][:, i:i + 1]}, cache=cache, use_cache=True)
+        rows, cache = [*rows, found.logits], found.cache
+    return {"logits": torch.cat(rows, dim=1)}
+
+
 def run(module, taps=()):
     """Inputs, outputs, and the values of these submodules."""
     values = common.taps(dict(taps))
@@ -195,7 +205,8 @@ def run(module, taps=()):
     more = {"use_cache": False} if getattr(module.config, "use_cache", None) is not None else {}
     with torch.no_grad(), FirstOfEquals():
         one = (None, None) if type(module).__name__.endswith("MultipleChoice") else (None,)       # a batch of one, of one choice
-        found = module(**{names[key]: value[one] for key, value in given.items()}, **more)
+        read = {names[key]: value[one] for key, value in given.items()}
+        found = stepped(module, read) if module.config.model_type == "prophetnet" else module(**read, **more)
     given.pop("global", None)
     return given, outputs_of(module, found), values
 
