@@ -49,6 +49,11 @@ BESIDE_PHI = {"vision_config": dict(hidden_size=16, intermediate_size=8, num_hid
               "audio_config": dict(hidden_size=16, intermediate_size=8, num_blocks=1, num_attention_heads=2, ext_pw_out_channel=16, input_size=8, kernel_size=3,
                                    depthwise_separable_out_channel=16, nemo_conv_channels=8, time_reduction=2)}
 
+# the two parts of EncoderDecoderModel
+TINY_BERT = {"model_type": "bert", "vocab_size": 37, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 40, "max_position_embeddings": 48,
+             "layer_norm_eps": 1e-3}
+IN_DECODER = {"is_decoder": True, "add_cross_attention": True}
+
 # the two halves of T5Gemma
 GEMMA_HALF = {"vocab_size": 37, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 12,
               "max_position_embeddings": 40, "rms_norm_eps": 1e-3, "query_pre_attn_scalar": 20, "sliding_window": 5, "layer_types": [S, F, S], "pad_token_id": 4,
@@ -478,6 +483,14 @@ CONFIGURATIONS = {
         "short": {"local_radius": 5, "global_block_size": 20, "encoder_attention_type": "transient-global"},       # no whole block
     },
     "fsmt": {"": {"pad_token_id": 4, "src_vocab_size": 41, "tgt_vocab_size": 37}, "other": flipped(pad_token_id=7, src_vocab_size=39, tgt_vocab_size=37, tie_word_embeddings=False)},
+    "encoder-decoder": {
+        "": {"encoder": TINY_BERT, "decoder": TINY_BERT | IN_DECODER | {"vocab_size": 35, "hidden_size": 28, "num_hidden_layers": 3, "intermediate_size": 36, "hidden_act": "relu", "layer_norm_eps": 1e-2},
+             "decoder_start_token_id": 7},
+        "roberta": {"encoder": TINY_BERT | {"model_type": "roberta", "pad_token_id": 4}, "decoder": TINY_BERT | IN_DECODER | {"model_type": "roberta", "hidden_act": "silu", "pad_token_id": 9, "type_vocab_size": 1},
+                    "decoder_start_token_id": 7},
+        "mixed": {"encoder": TINY_BERT | {"model_type": "bert-generation"}, "decoder": TINY_BERT | IN_DECODER | {"model_type": "xlm-roberta", "tie_word_embeddings": False}, "decoder_start_token_id": 7},
+        "generation": {"encoder": TINY_BERT | {"model_type": "camembert"}, "decoder": TINY_BERT | IN_DECODER | {"model_type": "bert-generation"}, "decoder_start_token_id": 7},
+    },
     "prophetnet": {
         "": {"num_encoder_layers": 3, "num_decoder_attention_heads": 2, "decoder_ffn_dim": 24},
         "other": flipped(ngram=3, num_buckets=6, relative_max_distance=9, activation_function="relu"),

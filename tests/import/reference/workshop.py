@@ -225,7 +225,7 @@ def layers_of(module):
              re.fullmatch(r"(\w+\.)*(layers?|h|blocks?|block)", path) and not re.search(r"\.\d+\.", path)]
     if len(lists) == 1:
         return {"layer": lists[0][1]}
-    return {f"{side}.layer": part for path, part in lists for side in ("encoder", "decoder") if f".{side}." in f".{path}"}
+    return {f"{re.search(r'(encoder|decoder)[.]', path)[1]}.layer": part for path, part in lists if re.search(r"(encoder|decoder)[.]", path)}
 
 
 def candidates(module):
