@@ -69,7 +69,7 @@ class _Generation(ctypes.Structure):
                 ("typical_p", ctypes.c_float), ("seed", ctypes.c_uint64), ("repetition_penalty", ctypes.c_float),
                 ("presence_penalty", ctypes.c_float), ("frequency_penalty", ctypes.c_float), ("steps", ctypes.c_int64),
                 ("drafts", ctypes.c_int), ("propose", ctypes.c_void_p), ("proposer", ctypes.c_void_p), ("rule", ctypes.c_void_p),
-                ("ruler", ctypes.c_void_p)]
+                ("ruler", ctypes.c_void_p), ("rows", ctypes.c_void_p)]
 
 
 class _Beams(ctypes.Structure):

@@ -85,6 +85,9 @@
 #define HAS_BEAMS 1
 #define HAS_OWN_BEAMS 1 /* its loop states them */
 
+/* Generation stores rows of taps. */
+#define HAS_STORED_ROWS 1
+
 /* Rejected drafts can be taken back. */
 #define HAS_DRAFTS 1
 

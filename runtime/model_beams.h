@@ -14,7 +14,7 @@ static int beams_take(void *model, const int *slot, const int32_t *token, int n,
         $model_sequence sequence[SLOTS];
         for (int i = 0; i < n; i++)
                 sequence[i] = ($model_sequence){slot[i], 1, 0};
-        return $model_batch(model, sequence, n, token, logits);
+        return $model_batch(model, sequence, n, token, logits$none);
 }
 
 static int64_t beams_steps(const $model_beams *how, int64_t n)

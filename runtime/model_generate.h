@@ -6,10 +6,8 @@
 
 static int generator_take(void *model, const int32_t *tokens, int64_t n, float *logits)
 {
-        $model *m = model;
-        if (!logits)
-                return $model_prefill(m, tokens, n);
-        return n == 1 ? $model_step(m, *tokens, logits$taps) : $model_forward(m, tokens, n, logits$taps);
+        $model *m = ($model *)model;
+        return $model_forward(m, tokens, n, logits$taps);
 }
 
 static int generator_rewind(void *model, int64_t n)
@@ -110,7 +108,14 @@ int $model_generate($model *m, const int32_t *tokens, int64_t n, const $model_ge
                        .drafts = h.drafts,
                        .penalties = {h.repetition_penalty, h.presence_penalty, h.frequency_penalty}};
         generation_lay(&g, scratch);
+#if HAS_STORED_ROWS
+        if (h.rows)
+                m->stored = *h.rows;
+#endif
         int error = generation_run(&g, tokens, n, $model_position(m), &all);
+#if HAS_STORED_ROWS
+        m->stored = ($model_rows){0};
+#endif
         if (made)
                 *made = all.made;
         return generation_error(error);

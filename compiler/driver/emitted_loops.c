@@ -16,7 +16,7 @@ static int take_loop(Model *m, const Loop *l, const char *command, bool has_toke
         if (!why && !strcmp(l->name, "transcribe") && !generates_when_fed(g))
                 why = "the model can't generate";
         if (!why && !strcmp(l->name, "draft"))
-                why = "only `lathe run --draft` drafts by a second model";
+                why = g->past < 0 ? "the model is not causal" : why_no_logits(g, g->time);
         if (!why && (!strcmp(l->name, "answer") || !strcmp(l->name, "rank")) && !has_tokenizer)
                 why = "it requires a tokenizer: --tokenizer FILE";
         if (!why)
@@ -73,7 +73,9 @@ int emitted_loops(Model *m, const char *command, bool has_tokenizer, EmittedLoop
         }
         if (out->nloop && out->loop[out->nloop - 1].loop == last)
                 out->main = &out->loop[out->nloop - 1];
-        if (out->main && strcmp(last->name, "transcribe") != 0)
+        if (out->main && !strcmp(last->name, "draft"))
+                out->why_no_main = "drafts for another model, and has no text of its own";
+        else if (out->main && strcmp(last->name, "transcribe") != 0)
                 out->why_no_main = why_no_loop_command(g, out->main);
         else if (last && !out->main && strcmp(last->name, "generate") != 0)
                 out->why_no_main = arena_printf(&m->arena, "has a loop %s that can't be one", last->name);

@@ -31,7 +31,7 @@ uint64_t layout_hash(const Plan *p)
         return h;
 }
 
-/* ", NULL" for each tap: taps follow the model's own outputs, and are not requested. */
+/* ", NULL" for each tap: taps follow the model's own outputs. */
 static const char *no_taps(const Emit *e)
 {
         Text *t = text_new(e->arena);
@@ -48,7 +48,7 @@ static const char *named_size(const Emit *e, int which)
 
 /* Replaces $model and $MODEL by the model's name, $program by the function that threads run, $time and
  * $past by the members that count new rows and previous positions, $size by the size that differs between
- * sequences, $taps by a NULL for each tap. */
+ * sequences, $taps by the arguments of generation for taps, $none by a NULL for each. */
 const char *model_text(const Emit *e, const char *text)
 {
         Text *t = text_new(e->arena);
@@ -62,18 +62,22 @@ const char *model_text(const Emit *e, const char *text)
                 bool lower = !strncmp(dollar, "$model", 6), upper = !strncmp(dollar, "$MODEL", 6),
                      program = !strncmp(dollar, "$program", 8), past = !strncmp(dollar, "$past", 5),
                      time = !strncmp(dollar, "$time", 5), size = !strncmp(dollar, "$size", 5),
-                     taps = !strncmp(dollar, "$taps", 5);
+                     taps = !strncmp(dollar, "$taps", 5), none = !strncmp(dollar, "$none", 5);
                 text_printf(t, "%s",
                             lower         ? e->name
                             : past        ? named_size(e, e->g->past)
                             : time        ? named_size(e, e->g->time)
                             : size        ? named_size(e, varying_size(e->g))
-                            : taps        ? no_taps(e)
+                            : taps        ? generation_taps(e)
+                            : none        ? no_taps(e)
                             : upper       ? e->upper
                             : !program    ? "$"
                             : e->portable ? "best_program()"
                                           : "program");
-                at = dollar + (lower || upper ? 6 : program ? 8 : past || time || size || taps ? 5 : 1);
+                at = dollar + (lower || upper                         ? 6
+                               : program                              ? 8
+                               : past || time || size || taps || none ? 5
+                                                                      : 1);
         }
         return t->data;
 }
@@ -468,6 +472,7 @@ static void emit_all(const Emit *e, Text *c)
                                "npy.h",
                                "input_values.h",
                                "generation.h",
+                               "draft.h",
                                "unmask.h",
                                "sampling.h",
                                "sampling_note.h",

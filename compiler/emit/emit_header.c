@@ -197,6 +197,7 @@ static void declare_sampling(const Emit *e, Text *h)
 /* The function of runtime/model_generate.h. */
 static void declare_generate(const Emit *e, Text *h)
 {
+        declare_rows(e, h);
         text_printf(
                 h, "%s",
                 model_text(e,
@@ -230,8 +231,13 @@ static void declare_generate(const Emit *e, Text *h)
                            "        void *proposer;          /* its first argument */\n"
                            "        $model_rule *rule;       /* restricts the text, for example to a "
                            "grammar; NULL: any text */\n"
-                           "        void *ruler;             /* its first argument */\n"
-                           "} $model_generation;\n"));
+                           "        void *ruler;             /* its first argument */\n"));
+        if (stores_rows(e))
+                text_printf(
+                        h,
+                        "        const %s_rows *rows; /* memory for rows of taps; NULL: none is stored */\n",
+                        e->name);
+        text_printf(h, "} %s_generation;\n", e->name);
         declare_sampling(e, h);
         text_printf(
                 h, "%s",

@@ -105,7 +105,7 @@ const char *why_no_loop_function(const Graph *g, const EmitLoop *l)
                         return "its model is causal, and denoises all at once";
                 if (id == LOOP_transcribe && beside)
                         return arena_printf(g->arena, "its input %s is fed beside the sound", input_name(in));
-                if (id == LOOP_transcribe || (id == LOOP_denoise && from != FROM_SETTING))
+                if (id == LOOP_transcribe || id == LOOP_draft || (id == LOOP_denoise && from != FROM_SETTING))
                         continue;
                 if (from == FED_BEFORE)
                         return arena_printf(g->arena, "its input %s is fed separately", input_name(in));
@@ -342,6 +342,10 @@ static void emit_unmask(const Emit *e, const EmitLoop *l, Text *c)
 void emit_loop(const Emit *e, const EmitLoop *l, Text *c)
 {
         text_printf(c, "%s\n", l->form);
+        if (id_of(l) == LOOP_draft) {
+                emit_draft(e, l, c);
+                return;
+        }
         if (id_of(l) == LOOP_transcribe)
                 emit_sound_feed(e, l, c);
         else
@@ -640,6 +644,7 @@ void declare_loop(const Emit *e, const EmitLoop *l, Text *h)
                                                                         [LOOP_fill] = fill_header,
                                                                         [LOOP_denoise] = denoise_header,
                                                                         [LOOP_transcribe] = transcribe_header,
-                                                                        [LOOP_unmask] = unmask_header};
+                                                                        [LOOP_unmask] = unmask_header,
+                                                                        [LOOP_draft] = draft_header};
         text_printf(h, "%s", model_text(e, header[id_of(l)](e, l)));
 }

@@ -125,6 +125,13 @@ void declare_loop(const Emit *e, const EmitLoop *l, Text *h);
 int64_t loop_columns(const Emit *e, const EmitLoop *l);     /* of the output: classes, values, tokens */
 const char *caller_gives(const Emit *e, const EmitLoop *l); /* arguments of denoise: ", class_input, text" */
 
+/* emit_draft.c: loop draft, and what it reads of another model */
+bool stores_rows(const Emit *e);            /* generation stores rows of taps where its caller wants them */
+const char *generation_taps(const Emit *e); /* arguments of a call of generation for taps */
+void declare_rows(const Emit *e, Text *h);
+void emit_draft(const Emit *e, const EmitLoop *l, Text *c);
+const char *draft_header(const Emit *e, const EmitLoop *l);
+
 /* emit_denoise.c: further text of loop denoise */
 void emit_denoise_given(const Emit *e, const EmitLoop *l, Text *c); /* LoopGiven, and denoise_without() */
 void emit_denoise(const Emit *e, const EmitLoop *l, Text *c);       /* NAME_denoise() */

@@ -78,6 +78,8 @@ void emit_struct(const Emit *e, Text *c)
                 text_printf(c, "        const %s *input_%s;\n", c_type(&e->g->input[i]), e->g->input[i].name);
         for (int i = 0; i < e->g->noutput; i++)
                 text_printf(c, "        float *output_%s;\n", e->g->output[i].name);
+        if (!e->alone && stores_rows(e))
+                text_printf(c, "        %s_rows stored; /* by generation */\n", e->name);
         if (!e->alone && e->g->fed_separately)
                 text_printf(c, "        uint64_t fed; /* bit set of the input groups that have been "
                                "fed */\n");
