@@ -116,9 +116,15 @@ bool sentence_take_router(Modules *r, const char *path,
         }
         if (r->m->failed)
                 return false;
+        const ConfigList *others = query->value.list;
+        const char *types_of_query = router_types(r, others, types->value.object);
+        const bool is_table = others->n == 1 && !strcmp(types_of_query, "SparseStaticEmbedding");
         fprintf(stderr,
                 "lathe: note: %s%s: the vectors are those of documents; its other route, of queries (%s), is "
-                "not imported: compute them by sentence-transformers, encode_query()\n",
-                r->folder, file, router_types(r, query->value.list, types->value.object));
+                "%s%s%s%s\n",
+                r->folder, file, types_of_query,
+                is_table ? "the model in "
+                         : "not imported: compute them by sentence-transformers, encode_query()",
+                is_table ? r->folder : "", is_table ? inside : "", is_table ? others->item[0].text : "");
         return true;
 }

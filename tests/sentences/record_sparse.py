@@ -81,7 +81,14 @@ def record_sparse(work, name, modules, settings, change):
     shutil.copytree(folder, kept, ignore=lambda d, names: [n for n in names if n.endswith((".safetensors", ".md"))])
     put(kept, "tensors.json", tensors)
     put(kept, "expected.json", expected)
+    if name == "router_splade":
+        put(f"{kept}/query_0_SparseStaticEmbedding", "expected.json", of_queries(model))
     record.compact(kept)
+
+
+def of_queries(model):
+    rows = torch.stack([model.encode_query([text], convert_to_sparse_tensor=False)[0].double() for text in record.TEXTS])
+    return [{"text": text, "prompt": None, "vector": row.tolist(), "similar": similar} for text, row, similar in zip(record.TEXTS, rows, model.similarity(rows, rows).tolist())]
 
 
 if __name__ == "__main__":
