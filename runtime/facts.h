@@ -85,8 +85,9 @@
 #define HAS_BEAMS 1
 #define HAS_OWN_BEAMS 1 /* its loop states them */
 
-/* Generation stores rows of taps. */
+/* Generation stores rows of taps; an emitted model reads them, and drafts for the command line. */
 #define HAS_STORED_ROWS 1
+#define HAS_DRAFTER 1
 
 /* Rejected drafts can be taken back. */
 #define HAS_DRAFTS 1

@@ -15,6 +15,9 @@ typedef struct {
 #if HAS_SAMPLING || HAS_TALK
         char note[SAMPLING_NOTE]; /* of settings that are the loop's */
 #endif
+#if HAS_DRAFTER
+        const char *draft_weights; /* a file */
+#endif
 #if HAS_BEAMS
         $model_beams beams;
 #endif
@@ -89,9 +92,14 @@ static void usage(FILE *to, const char *program)
 #endif
                 "  --seed S      seed of the random numbers (default 1): the same seed gives the same text "
                 "on every machine; random prints a new one\n"
-#if HAS_DRAFTS
+#if HAS_DRAFTER
+                "  --draft K     draft K tokens at a time by the model " DRAFT_WEIGHTS_FILE ", and check them in one call: the same text, sooner\n"
+#elif HAS_DRAFTS
                 "  --draft K     draft K tokens at a time from earlier text, and check them in one call: the "
                 "same text, sooner\n"
+#endif
+#if HAS_DRAFTER && !HAS_WEIGHTS_INSIDE
+                "  --draft-weights FILE   its weights (default " DRAFT_WEIGHTS_FILE ")\n"
 #endif
 #if HAS_GRAMMAR
                 "  --no-grammar  allow any text, not only that of the grammar\n"
@@ -262,6 +270,10 @@ static int generation_option(char **argv, int *i, Options *o)
         else if (!strcmp(a, "--draft"))
                 o->drafts = (int)option_number(argv, (*i)++, 0, DRAFTS);
 #endif
+#if HAS_DRAFTER && !HAS_WEIGHTS_INSIDE
+        else if (!strcmp(a, "--draft-weights"))
+                o->draft_weights = option_word(argv, (*i)++);
+#endif
 #if !HAS_UNMASKS
         else if (!strcmp(a, "--chunk"))
                 o->chunk = (int64_t)option_number(argv, (*i)++, 1, 1e9);
@@ -319,6 +331,9 @@ static Options options(char **argv)
         const char *sampling = NULL;
         Options o = {
                 .common = {WEIGHTS_FILE, 1, 0},
+#if HAS_DRAFTER
+                .draft_weights = DRAFT_WEIGHTS_FILE,
+#endif
 #if HAS_BEAMS
                 .beams = {.length_penalty = 1},
 #endif
@@ -383,6 +398,9 @@ typedef struct {
 #endif
 #if HAS_GRAMMAR
         $model_grammar *grammar; /* or NULL: any text is allowed */
+#endif
+#if HAS_DRAFTER
+        SessionDrafter drafter;
 #endif
 } Session;
 
@@ -466,6 +484,10 @@ static int session_text(void *of, const int32_t *tokens, int64_t n, Generated *m
         }
 #endif
         generation_lay(&g, s->room);
+#if HAS_DRAFTER
+        if (o->drafts)
+                drafter_begin(&s->drafter, &g, n);
+#endif
         int error = generation_run(&g, tokens, n, $model_position(s->m), made);
         session_text_end(o, made);
         if (o->verbose && made->made > 1)
@@ -608,6 +630,12 @@ APART int command(char **argv)
 #endif
         if (s.room)
                 s.m = open_model(&s.o.common, &error);
+#if HAS_DRAFTER
+        if (s.m && s.o.drafts) {
+                drafter_open(&s.drafter, argv[0], s.o.draft_weights, s.o.common.threads);
+                s.m->stored = s.drafter.rows;
+        }
+#endif
         if (s.m)
                 error = suppress_tokens(&s, argv[0]);
 #if HAS_LANGUAGES
@@ -639,6 +667,9 @@ APART int command(char **argv)
 #endif
         status = exit_status(argv[0], s.o.common.weights, error);
         $model_free(s.m);
+#if HAS_DRAFTER
+        drafter_close(&s.drafter);
+#endif
 #if HAS_GRAMMAR
         free(rules);
 #endif

@@ -60,7 +60,11 @@ static bool out_fits(const CommandOptions *o)
 {
         const char *slash = o->out ? strrchr(o->out, '/') : NULL, *name = slash ? slash + 1 : o->out;
         const char *dot = name ? strrchr(name, '.') : NULL;
-        if (is_stream(o) && (o->given[OPT_LIB] || o->depfile || o->given[OPT_PYTHON]))
+        if (is_stream(o) && o->draft.model)
+                fprintf(stderr,
+                        "lathe build: -o - writes the C to standard output, but --draft writes a second "
+                        "model\n");
+        else if (is_stream(o) && (o->given[OPT_LIB] || o->depfile || o->given[OPT_PYTHON]))
                 fprintf(stderr, "lathe build: -o - writes the C to standard output, but %s writes files\n",
                         o->given[OPT_LIB] ? "--lib"
                         : o->depfile      ? "--depfile"
@@ -222,6 +226,7 @@ static int write_model(Model *m, const CommandOptions *o, Plan *p, const Tokeniz
         options.name = base;
         options.with_main = o->given[OPT_MAIN];
         options.main_loop = o->given[OPT_MAIN] ? loops->main : NULL;
+        options.draft = o->given[OPT_MAIN] ? loops->draft : NULL;
         options.alone = is_stream(o);
         options.freestanding = o->given[OPT_FREESTANDING];
         options.weights = packed;
@@ -258,7 +263,8 @@ static int write_model(Model *m, const CommandOptions *o, Plan *p, const Tokeniz
 /* Whether an option requires functions for its loops. */
 static bool builds_loops(const CommandOptions *o)
 {
-        return o->given[OPT_LOOPS] || o->given[OPT_MAIN] || o->given[OPT_PYTHON] || o->grammar;
+        return o->given[OPT_LOOPS] || o->given[OPT_MAIN] || o->given[OPT_PYTHON] || o->grammar ||
+               o->draft.model;
 }
 
 /* The loops of its C, if any.  Returns an exit code. */
@@ -333,6 +339,59 @@ static int build_model(Model *m, const CommandOptions *o, const EmittedLoops *lo
         return code;
 }
 
+/* Builds the model of --draft beside the first one, as NAME_draft.  Returns an exit code. */
+static int build_draft(DraftModel *d, Model *m, const CommandOptions *o, EmittedLoops *loops)
+{
+        static const OptionId same[] = {OPT_EMBED, OPT_INCBIN, OPT_CODE_ONLY, OPT_DATA_FILE,
+                                        OPT_FREESTANDING};
+        Arena *a = &m->arena;
+        EmittedLoops own;
+        EmitDraft *e = NEW(a, EmitDraft);
+        const char *stem, *name = o->prefix ? o->prefix : c_model_name(a, m->graph->name);
+        split_path(a, o->out ? o->out : name, &stem, &e->files);
+        e->name = d->o.prefix = arena_printf(a, "%s_draft", name);
+        e->files = arena_printf(a, "%s_draft", e->files);
+        d->o.out = arena_printf(a, "%s_draft.c", stem);
+        d->o.rewind = o->rewind;
+        d->o.given[OPT_REWIND] = o->given[OPT_REWIND];
+        d->o.given[OPT_LOOPS] = true;
+        for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+                d->o.given[same[i]] = o->given[same[i]];
+        int code = draft_model_pass(d, m, NULL);
+        if (code == DONE)
+                code = choose_loops(&d->m, &d->o, &own);
+        if (code == DONE)
+                code = build_model(&d->m, &d->o, &own, NULL);
+        e->input = NEW_ARRAY(a, const char *, d->nread);
+        int *tap = NEW_ARRAY(a, int, d->nread);
+        for (int i = 0; i < d->nread; i++)
+                if (d->read[i].from >= 0) {
+                        tap[e->nread] = d->read[i].from;
+                        e->input[e->nread++] = d->m.graph->input[d->read[i].input].name;
+                }
+        e->tap = tap;
+        loops->draft = e;
+        return code;
+}
+
+/* Whether --draft is for this command; else prints a message. */
+static bool draft_fits(const DraftModel *d, const CommandOptions *o)
+{
+        if (o->given[OPT_DRAFT] && !o->draft.model)
+                fprintf(stderr,
+                        "lathe build: --draft must be a model with a loop draft: a number of tokens is an "
+                        "option of the program\n");
+        else if (o->draft.model && !d->nread)
+                fprintf(stderr,
+                        "lathe build: --draft %s: it has no loop draft; build it by itself, and draft by its "
+                        "function "
+                        "NAME_generate (docs/emitted.md)\n",
+                        o->draft.model);
+        else
+                return true;
+        return false;
+}
+
 int build_command(const CommandOptions *given)
 {
         CommandOptions own = *given;
@@ -342,19 +401,27 @@ int build_command(const CommandOptions *given)
         EmittedLoops loops;
         const Grammar *grammar;
         int code;
+        DraftModel draft = {.nread = 0};
         if (!out_fits(o))
                 return WRONG_USAGE;
         if (model_load(&m, o, &code)) {
                 if (builds_loops(o) && o->slots == 1 && !o->tap.n)
                         m.block = unmask_block_kept(&m, o, graph_loop(m.graph, "unmask"));
-                code = model_passes(&m, o) ? choose_loops(&m, o, &loops) : failure_code(&m);
+                code = draft_given(&draft, &m, o);
+                if (code == DONE && !draft_fits(&draft, o))
+                        code = WRONG_USAGE;
+                if (code == DONE)
+                        code = model_passes(&m, o) ? choose_loops(&m, o, &loops) : failure_code(&m);
                 if (code == DONE)
                         code = grammar_needs_text(m.graph, o->grammar, o->tokenizer != NULL);
                 if (code == DONE)
                         code = choose_grammar(&m, o, &grammar);
+                if (code == DONE && o->draft.model)
+                        code = build_draft(&draft, &m, o, &loops);
                 if (code == DONE)
                         code = build_model(&m, o, &loops, grammar);
         }
+        draft_model_close(&draft);
         model_free(&m);
         return code;
 }

@@ -86,8 +86,7 @@ static bool is_head(const CommandOptions *o)
         return o->source.path && !strpbrk(name, "/.") && access(name, F_OK) != 0;
 }
 
-/* Reads the model of --draft, which may read values of the first one.  Returns an exit code. */
-static int load_draft(DraftModel *d, Model *m, const CommandOptions *o)
+int draft_given(DraftModel *d, Model *m, const CommandOptions *o)
 {
         int code = WRONG_INPUT;
         if (!o->draft.model)
@@ -120,7 +119,7 @@ static int run_or_chat(const CommandOptions *o, bool only_chat)
                            : g->nloop ? &g->loop[g->nloop - 1]
                                       : NULL;
         m.block = unmask_block_kept(&m, o, loop);
-        if (!loaded || (code = load_draft(&draft, &m, o)) != DONE || !model_passes(&m, o)) {
+        if (!loaded || (code = draft_given(&draft, &m, o)) != DONE || !model_passes(&m, o)) {
                 code = code ? code : WRONG_INPUT;
                 packed_weights_close(&begun);
         } else {

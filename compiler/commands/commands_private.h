@@ -147,6 +147,8 @@ typedef struct {
 /* Each returns an exit code, after a message if it is not 0. */
 int evaluation_engine(Evaluation *e); /* makes its plan and weights too */
 int evaluation_run(Evaluation *e);    /* for the inputs in `given` */
+/* command_run.c: reads the model of --draft, which may read values of the first one.  Returns an exit code. */
+int draft_given(DraftModel *d, Model *m, const CommandOptions *o);
 /* After inputs were gathered: an output's type, and its number of elements for one item of a batch. */
 const Type *evaluation_type(const Evaluation *e, int output);
 int64_t evaluation_count(const Evaluation *e, int output);

@@ -65,13 +65,19 @@ static const char *other_text(DraftModel *d, const Tokenizer *t)
         return NULL;
 }
 
+/* Number of logits of a position. */
+static int64_t logits_of(const Graph *g)
+{
+        return dim_value(g->output[0].node->type.dim[1], NULL);
+}
+
 /* Checks that the draft's tokens are the model's; returns an exit code. */
-static int check_vocabulary(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t)
+static int check_vocabulary(DraftModel *d, const Model *m, const Tokenizer *t)
 {
         const Graph *g = d->m.graph, *of = m->graph;
         const bool maps = d->nread && draft_vocabulary(g) >= 0; /* then by the tokens that it reads */
-        const int64_t n = maps ? ids_of(g, g->time)->bound : row_elements(d->plan, &g->output[0].node->type),
-                      k = maps ? ids_of(of, of->time)->bound : row_elements(p, &of->output[0].node->type);
+        const int64_t n = maps ? ids_of(g, g->time)->bound : logits_of(g),
+                      k = maps ? ids_of(of, of->time)->bound : logits_of(of);
         Arena *a = &d->m.arena;
         if (n != k)
                 return draft_refuse(d, "has another vocabulary",
@@ -161,24 +167,28 @@ static const char *why_not_drafting(const DraftModel *d)
         return g->past < 0 ? "is not causal" : why_no_logits(g, g->time);
 }
 
-int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t)
+int draft_model_pass(DraftModel *d, const Model *m, const Tokenizer *t)
 {
-        int code;
         if (!model_passes(&d->m, &d->o))
                 return failure_code(&d->m);
         const char *why = why_not_drafting(d);
-        if (why) {
-                draft_refuse(d, "can't draft", arena_printf(&d->m.arena, "it %s", why));
-                note_not_causal(&d->m);
-                return WRONG_INPUT;
-        }
+        if (!why)
+                return check_vocabulary(d, m, t);
+        draft_refuse(d, "can't draft", arena_printf(&d->m.arena, "it %s", why));
+        note_not_causal(&d->m);
+        return WRONG_INPUT;
+}
+
+int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t)
+{
+        const int code = draft_model_pass(d, m, t);
+        if (code != DONE)
+                return code;
         d->plan = model_plan(&d->m, &d->o, p->target);
         if (!d->plan)
                 return failure_code(&d->m);
-        if ((code = check_vocabulary(d, m, p, t)) != DONE)
-                return code;
         note_hashed_draft(d);
-        why = packed_weights(&d->m, &d->o, d->plan, &d->packed);
+        const char *why = packed_weights(&d->m, &d->o, d->plan, &d->packed);
         if (why)
                 draft_refuse(d, "has no weights", why);
         if (d->packed.code)

@@ -392,9 +392,10 @@ static inline int drafts_of(const DraftOptions *d)
  * --quant, --kv .. */
 CommandOptions draft_options(Arena *a, const CommandOptions *o);
 /* Reads the draft's file for a model, to which the values that the draft reads are added as taps; before the passes of
- * the model (NULL: it must read none).  Then opens it with the model's plan and tokenizer (NULL: none).  Both return an exit code, after messages;
- * draft_model_close() is required in any case. */
+ * the model (NULL: it must read none).  Then runs its passes, for a model after its own; or also opens it with the model's
+ * plan.  t: the model's tokenizer, or NULL.  All return an exit code, after messages; draft_model_close() is required in any case. */
 int draft_model_load(DraftModel *d, Model *m);
+int draft_model_pass(DraftModel *d, const Model *m, const Tokenizer *t);
 int draft_model_open(DraftModel *d, const Model *m, const Plan *p, const Tokenizer *t);
 void draft_model_close(DraftModel *d);
 /* draft_reads.c: a requirement of loop draft that the model lacks; NULL: none. */
@@ -446,6 +447,7 @@ typedef struct {
         const Input *feeds_prompt; /* input of the prompt or sound; NULL: none */
         const char *why_no_main;   /* NULL: a command line is possible */
         Text *notes;               /* lines for the user: loops without a function, with reasons */
+        const EmitDraft *draft;    /* drafts for its command line; or NULL */
 } EmittedLoops;
 /* returns an exit code, after a message if it is not 0 */
 int emitted_loops(Model *m, const char *command, bool has_tokenizer, EmittedLoops *out);

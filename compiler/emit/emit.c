@@ -591,6 +591,8 @@ void emit(Plan *p, const EmitOptions *o, Text *out, Text *h)
                             ? ""
                             : "#if !defined(_POSIX_C_SOURCE)\n#define _POSIX_C_SOURCE 200809L\n#endif\n",
                     o->alone ? "" : "#include \"", o->alone ? h->data : o->name, o->alone ? "" : ".h\"");
+        if (o->draft)
+                text_printf(c, "#include \"%s.h\"\n\n", o->draft->files);
         emit_guard_macros(&e, c);
         emit_constants(&e, c);
         emit_offsets(&e, IN_WEIGHTS, "Weights: where each begins, in floats.", c);

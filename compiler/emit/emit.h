@@ -20,6 +20,14 @@ typedef struct {
         bool labelled;    /* its classes have names: class_label */
 } EmitLoop;
 
+/* An emitted model that drafts for the command line of another. */
+typedef struct {
+        const char *name, *files; /* its C name; base name of its files */
+        const char **input;       /* [nread] C names of the inputs that read values of the other model */
+        const int *tap;           /* [nread] outputs of the other model */
+        int nread;
+} EmitDraft;
+
 /* NULL, or the reason why a loop can't be a function: an input without a source.  The second one is for a
  * command line, which reads values from files. */
 const char *why_no_loop_function(const Graph *g, const EmitLoop *l);
@@ -55,6 +63,7 @@ typedef struct {
         int nloop;
         const Input *feeds_prompt; /* input for the command line's prompt; NULL: it is continued */
         const EmitLoop *main_loop; /* the loop of the command line; NULL: generation */
+        const EmitDraft *draft;    /* drafts for the command line; or NULL */
         bool alone;                /* the C contains its header */
         bool freestanding; /* needs no operating system: static memory, weights in the program, one thread */
         const struct GrammarTables *grammar;  /* NULL, or the grammar of texts; requires tables */

@@ -137,6 +137,8 @@ static void emit_generate_command(const Emit *e, LoopId id, Text *c)
         if (has_languages(e))
                 text_printf(c, "%s\n%s\n", host_text(e, "languages.h"),
                             text && !transcribes ? host_text(e, "language_mark.h") : "");
+        if (e->o->draft)
+                emit_session_drafter(e, c);
         text_printf(c, "%s", host_text(e, "main_generate.h"));
         if (id == LOOP_unmask)
                 text_printf(c, "\n%s", host_text(e, "main_unmask.h"));

@@ -179,3 +179,63 @@ const char *draft_header(const Emit *e, const EmitLoop *l)
                 "room);\n\n",
                 rows->data);
 }
+
+/* --- the command line of the first model --------------------------------------------------------------------------- */
+
+void emit_session_drafter(const Emit *e, Text *c)
+{
+        const EmitDraft *d = e->o->draft;
+        const char *name = d->name;
+        const bool inside = e->o->home != WEIGHTS_MAPPED;
+        text_printf(c,
+                    "#define DRAFT_WEIGHTS_FILE \"%s.weights\"\n\n/* A model that drafts, and rows of values "
+                    "that it "
+                    "reads. */\ntypedef struct {\n        %s_drafter d;\n        %s_rows rows;\n} "
+                    "SessionDrafter;\n\n",
+                    d->files, name, e->name);
+        text_printf(c,
+                    "/* Opens it; exits with a message if that fails. */\nstatic void "
+                    "drafter_open(SessionDrafter *s, const "
+                    "char *program, const char *weights, int threads)\n{\n        int error;\n"
+                    "        s->d.m = %s_new(weights, threads, &error);\n"
+                    "        s->d.scratch = malloc(%s_draft_scratch());\n        int complete = s->d.scratch "
+                    "!= NULL;\n",
+                    name, name);
+        for (int i = 0; i < d->nread; i++) {
+                const Output *o = &e->g->output[d->tap[i]];
+                text_printf(c,
+                            "        if (!s->rows.%s)\n                s->rows.%s = calloc(%" PRId64
+                            ", sizeof(float));\n        s->d.%s = s->rows.%s;\n        complete &= s->d.%s "
+                            "!= NULL;\n",
+                            o->name, o->name,
+                            e->g->named[e->g->time].bound * row_elements(e->plan, &o->node->type),
+                            d->input[i], o->name, d->input[i]);
+        }
+        text_printf(c,
+                    "        if (!error && complete)\n                error = %s_draft_begin(&s->d);\n"
+                    "        if (error || !complete) {\n                terminal_print(stderr, \"%%s: %%s: "
+                    "%%s\\n\", "
+                    "program, %s, error ? %s_error(error) : \"out of memory\");\n                exit(3);\n  "
+                    "      }\n}\n\n",
+                    name, inside ? "\"the model that drafts\"" : "weights", name);
+        text_printf(c,
+                    "/* Drafts after a prompt of n tokens. */\nstatic void drafter_begin(SessionDrafter *s, "
+                    "Generator *g, "
+                    "int64_t n)\n{\n        const Sampler *own = g->sampler;\n        s->d.temperature = "
+                    "own->temperature;\n        s->d.top_k = own->top_k;\n        s->d.top_p = own->top_p;\n "
+                    "       "
+                    "s->d.min_p = own->min_p;\n        s->d.typical_p = own->typical_p;\n        s->d.seed = "
+                    "own->state;\n"
+                    "        s->d.prompt = n;\n        g->propose = %s_propose;\n        g->proposer = "
+                    "&s->d;\n}\n\n",
+                    name);
+        text_printf(c,
+                    "static void drafter_close(SessionDrafter *s)\n{\n        %s_free(s->d.m);\n        "
+                    "free(s->d.scratch);\n",
+                    name);
+        for (int i = 0; i < d->nread; i++) {
+                const char *of = e->g->output[d->tap[i]].name;
+                text_printf(c, "        free(s->rows.%s);\n        s->rows.%s = NULL;\n", of, of);
+        }
+        text_printf(c, "}\n\n");
+}

@@ -131,6 +131,7 @@ const char *generation_taps(const Emit *e); /* arguments of a call of generation
 void declare_rows(const Emit *e, Text *h);
 void emit_draft(const Emit *e, const EmitLoop *l, Text *c);
 const char *draft_header(const Emit *e, const EmitLoop *l);
+void emit_session_drafter(const Emit *e, Text *c); /* of a command line */
 
 /* emit_denoise.c: further text of loop denoise */
 void emit_denoise_given(const Emit *e, const EmitLoop *l, Text *c); /* LoopGiven, and denoise_without() */

@@ -191,6 +191,7 @@ static bool prescribes(const Emit *e)
         FACT(BEAMS, o &&has_beams(e))                                                                        \
         FACT(OWN_BEAMS, o &&has_own_beams(e))                                                                \
         FACT(STORED_ROWS, stores_rows(e))                                                                    \
+        FACT(DRAFTER, o && o->draft)                                                                         \
         FACT(DRAFTS, o && !main_is(e, LOOP_unmask) && max_drafts(e) > 0)                                     \
         FACT(COMMAND, o && (o->with_main || o->with_page))                                                   \
         FACT(PROMPT_FED, o && o->feeds_prompt && !main_is(e, LOOP_transcribe))                               \
