@@ -293,6 +293,9 @@ void conversation_read(Import *m, const char *folder);
  * generation_config.json. */
 ConfigValue gguf_generation(Import *m);
 
+/* sentence.c: maximum length of a text in tokenizer_config.json of a folder, which ends with a slash or is
+ * empty; 0: not given, or a value that means no limit (1e30). */
+int64_t limit_of_tokenizer(Arena *arena, const char *folder);
 /* sentence.c: reads modules.json of a folder, with a slash at its end, and its files; of a GGUF the
  * pooling_type.  True if there is none.  False after a message. */
 bool sentence_read(Import *m, Interner *names, const char *folder);

@@ -432,8 +432,10 @@ static bool find_architecture(PublishedReading *r)
         r->m.architecture = first.kind == CONFIG_TEXT ? first.text : NULL;
         if (r->m.architecture && r->m.sentence.is_colbert && !strcmp(r->m.architecture, "HF_ColBERT"))
                 r->m.architecture = "BertModel"; /* the weight linear.weight is that of a module */
-        if (!f && object_find(r->m.root, intern(&r->names, "frozen", -1)))
+        if (!f && object_find(r->m.root, intern(&r->names, "frozen", -1))) {
                 r->m.architecture = "SparseStaticEmbedding"; /* the folder of this module, which names none */
+                r->m.sentence.limit = limit_of_tokenizer(r->m.arena, r->folder ? r->folder : "");
+        }
         if (r->m.architecture)
                 return choose_item(r, f ? f->span : (Span){0});
         diag_error(&r->diag, f ? f->span : (Span){0}, "%s names no architecture", r->path);

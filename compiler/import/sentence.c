@@ -348,12 +348,11 @@ static bool take_text_settings(Modules *r, const ConfigObject *o, const char *fi
                                      : "token_embeddings");
 }
 
-/* Maximum length of a text in tokenizer_config.json; 0: not given, or a value that means no limit (1e30). */
-static int64_t limit_of_tokenizer(Modules *r)
+int64_t limit_of_tokenizer(Arena *arena, const char *folder)
 {
-        const char *why = NULL,
-                   *path = arena_printf(r->m->arena, "%s%stokenizer_config.json", r->folder, r->s->backbone);
-        const Source *source = read_source(r->m->arena, path, &why);
+        const char *why = NULL;
+        const Source *source =
+                read_source(arena, arena_printf(arena, "%stokenizer_config.json", folder), &why);
         json_error_t error;
         json_t *config =
                 source ? json_loadb(source->text, (size_t)source->length, JSON_DECODE_INT_AS_REAL, &error)
@@ -375,7 +374,8 @@ static bool take_transformer(Modules *r, const char *class)
         if (file && (!sentence_file(r, file, CONFIG_OBJECT, &v) || !take_text_settings(r, v.object, file)))
                 return false;
         if (!r->s->limit)
-                r->s->limit = limit_of_tokenizer(r);
+                r->s->limit =
+                        limit_of_tokenizer(r->m->arena, sentence_text(r, "%s%s", r->folder, r->s->backbone));
         return !r->m->failed && (!r->is_multi || (sentence_rank_of_pylate(r) && sentence_rank_prompts(r)));
 }
 
