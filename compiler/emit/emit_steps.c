@@ -262,7 +262,7 @@ static void emit_function_steps(const Emit *e, const StepList *list, Text *t)
                 const Step *s = list->step[i], *next = i + 1 < list->n ? list->step[i + 1] : NULL;
                 if (begins_repeat(list, i))
                         emit_body_numbers(s->kernel, t);
-                if (s->op == STEP_IF && s->when == WHEN_NOT_BEGINNING && !next) {
+                if (s->op == STEP_IF && s->when == WHEN_NOT_BEGINNING) {
                         text_printf(t, "if (m->way == WAY_BEGIN)\n        return;\n");
                         emit_function_steps(e, &s->inside, t);
                         return;

@@ -419,8 +419,7 @@ int lower_value(Lower *l, Node *n, const Map *m)
         case OP_SOFTMAX: return lower_softmax(l, n, m);
         case OP_MATMUL: return mixed_heads(l, n, m);
         default:
-                return op_info[n->op].family == POINT && n->op != OP_TOP ? lower_pointwise(l, n, m)
-                                                                         : lower_fail(l, n);
+                return op_info[n->op].family == POINT ? lower_pointwise(l, n, m) : lower_fail(l, n);
         }
 }
 

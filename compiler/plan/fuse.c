@@ -74,8 +74,7 @@ static unsigned precomputable(const Fuse *f, const unsigned *fact, const Node *n
                 return PURE | (shifted ? NEW_ROWS : ALL_ROWS);
         }
         OpFamily family = op_info[n->op].family;
-        if (n->nin == 0 || family == STATE || family == CONTROL || n->op == OP_MATMUL || n->op == OP_WEIGHT ||
-            stage_lengths(g, n))
+        if (n->nin == 0 || family == STATE || family == CONTROL || n->op == OP_MATMUL || stage_lengths(g, n))
                 return 0;
         unsigned all = PURE;
         for (int i = 0; i < n->nin; i++) {
@@ -198,8 +197,8 @@ static bool is_trivial(const Fuse *f, const Node *n)
                 return true;
         if (op_info[n->op].family != POINT && n->op != OP_VIEW)
                 return false;
-        if (n->op == OP_TOP || (n->type.dtype == REAL && n->op != OP_VIEW && n->op != OP_REAL_OF &&
-                                n->op != OP_MUL && n->op != OP_ADD && n->op != OP_SUB && n->op != OP_NEG))
+        if (n->type.dtype == REAL && n->op != OP_VIEW && n->op != OP_REAL_OF && n->op != OP_MUL &&
+            n->op != OP_ADD && n->op != OP_SUB && n->op != OP_NEG)
                 return false;
         for (int i = 0; i < n->nin; i++)
                 if (!f->trivial[n->in[i]->id])
@@ -265,8 +264,7 @@ static Kernel *sole_user(const Fuse *f, const Node *n, Kernel *found, bool *seve
 static bool can_inline(const Fuse *f, const Node *n, const Kernel *k, bool viewed)
 {
         const Type *domain = &k->stores.of[0].node->type;
-        if (f->needs_buffer[n->id] || n->op == OP_TOP || n->op == OP_CHOSEN || n->op == OP_AMONG ||
-            n->op == OP_ARGMAX)
+        if (f->needs_buffer[n->id])
                 return false;
         if (k->op == K_ACTIVATION_MATMUL || k->op == K_SELECT || k->op == K_SCAN)
                 return false;
@@ -287,12 +285,12 @@ static bool can_inline(const Fuse *f, const Node *n, const Kernel *k, bool viewe
 /* Whether only attention that has the keys as a list reads this mask. */
 static bool is_list_only(const Fuse *f, const Node *n, const Node *among)
 {
-        if (f->needs_buffer[n->id] || f->uses->pinned[n->id])
+        if (f->needs_buffer[n->id])
                 return false;
         for (int i = 0; i < f->uses->nuser[n->id]; i++) {
                 const Node *user = f->uses->user[n->id][i];
                 const Kernel *k = f->owner[user->id];
-                const bool reads = k && k->op == K_ATTENTION && k->attention.chosen == among;
+                const bool reads = k && k->attention.chosen == among;
                 if (!reads && (user->op != OP_VIEW || user->body != n->body || !is_list_only(f, user, among)))
                         return false;
         }
@@ -385,7 +383,7 @@ static void put_in_order(Fuse *f)
                 if (f->kernel[i]->order.at == 0) {
                         const Kernel *k = f->kernel[i];
                         int place = f->uses->place[k->stores.of[0].node->id];
-                        for (int s = 1; s < k->stores.n && k->op == K_LOOP; s++) /* parts of a join */
+                        for (int s = 1; s < k->stores.n; s++) /* parts of a join */
                                 if (f->uses->place[k->stores.of[s].node->id] > place)
                                         place = f->uses->place[k->stores.of[s].node->id];
                         f->kernel[i]->order.at = 4 * place + 2;
@@ -456,7 +454,7 @@ static bool all_walk_time(const Plan *p, const Kernel *k)
                                 i < k->stores.n ? k->stores.of[i].node
                                                 : k->product.segment[i - k->stores.n].store.node))
                         return false;
-        return k->op != K_REPEAT && !k->kept; /* a state for the next call needs all rows */
+        return !k->kept; /* a state for the next call needs all rows */
 }
 
 static bool only_requested_touch(const Plan *p, const Kernel *writer, const Buffer *b)

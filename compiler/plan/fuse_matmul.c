@@ -10,8 +10,7 @@ static bool is_product_of(const Fuse *f, const Node *n, const Node *x, const Typ
 {
         int axis;
         return n->op == OP_MATMUL && n->in[0] == x && same_dims(&n->type, t) && !f->owner[n->id] &&
-               !f->bare[n->id] && !f->needs_buffer[n->id] && !f->uses->pinned[n->id] &&
-               product_weight(n->in[1], &axis);
+               !f->bare[n->id] && !f->needs_buffer[n->id] && product_weight(n->in[1], &axis);
 }
 
 enum { MAX_VISITED = 64 }; /* maximum number of nodes visited in search of an expression's end */
