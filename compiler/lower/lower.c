@@ -241,8 +241,7 @@ static Node *lower_active(Plan *p, Kernel *k, Code *code)
 static bool may_move(const Plan *p, const Kernel *k)
 {
         const Node *root = k->stores.of[0].node;
-        return root->op == OP_VIEW && p->of_node.single[root->id] && k->stores.n == 1 &&
-               !k->stores.of[0].copy;
+        return root->op == OP_VIEW && p->of_node.single[root->id] && !k->stores.of[0].copy;
 }
 
 static Node *lower_kind(Plan *p, Kernel *k, Code *code)

@@ -89,7 +89,7 @@ static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
         Node *next = b->next[i], *carry = carry_node(b, i);
         const bool ring = carried->ring > 0,
                    permuted = base_of(next)->op == OP_CARRY && base_of(next)->body == b;
-        int end = 4 * b->nnode + 4;
+        const int end = 4 * b->nnode + 4;
         if (carry)
                 p->of_node.value[carry->id] = ring ? ring_part(p, carried, false) : carried;
         if (next == carry && !ring)
@@ -113,7 +113,7 @@ static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
             !p->of_node.value[next->id] && (ring || !carry || !overwrites_early(f, b, carry, next)))
                 p->of_node.value[next->id] = to;
         else
-                copy_kernel(f, next, to, b, end);
+                copy_kernel(f, next, to, b, end + 1); /* after the copies of carried values, which it may overwrite */
 }
 
 /* Whether n is read after the repeat has begun: after it, or in its iterations.  A value without a buffer is
