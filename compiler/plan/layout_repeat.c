@@ -113,7 +113,7 @@ static void lay_next(Fuse *f, Body *b, int i, Buffer *carried)
             !p->of_node.value[next->id] && (ring || !carry || !overwrites_early(f, b, carry, next)))
                 p->of_node.value[next->id] = to;
         else
-                copy_kernel(f, next, to, b, end + 1); /* after the copies of carried values, which it may overwrite */
+                copy_kernel(f, next, to, b, end + 1); /* after the copies of values that it overwrites */
 }
 
 /* Whether n is read after the repeat has begun: after it, or in its iterations.  A value without a buffer is
