@@ -418,8 +418,7 @@ int lower_value(Lower *l, Node *n, const Map *m)
         case OP_MAXOF: return lower_fold(l, n, m);
         case OP_SOFTMAX: return lower_softmax(l, n, m);
         case OP_MATMUL: return mixed_heads(l, n, m);
-        default:
-                return op_info[n->op].family == POINT ? lower_pointwise(l, n, m) : lower_fail(l, n);
+        default: return op_info[n->op].family == POINT ? lower_pointwise(l, n, m) : lower_fail(l, n);
         }
 }
 
