@@ -130,6 +130,14 @@ bool draft_add(const Graph *g, ClauseDraft *d, const Affine *a)
         return true;
 }
 
+ClauseDraft draft_of(const Clause *c)
+{
+        ClauseDraft d = {.n = c->n};
+        if (c->n > 0)
+                memcpy(d.term, c->term, (size_t)c->n * sizeof *d.term);
+        return d;
+}
+
 bool draft_add_clause(const Graph *g, ClauseDraft *d, const Clause *c)
 {
         for (int i = 0; i < c->n; i++)
@@ -274,9 +282,8 @@ const Cond *cond_and(CaseMaker m, const Cond *a, const Cond *b)
         Union u = {.n = 0};
         for (int i = 0; i < a->n; i++) {
                 for (int j = 0; j < b->n; j++) {
-                        ClauseDraft d = {.n = 0};
-                        if (draft_add_clause(m.graph, &d, &a->clause[i]) &&
-                            draft_add_clause(m.graph, &d, &b->clause[j]))
+                        ClauseDraft d = draft_of(&a->clause[i]);
+                        if (draft_add_clause(m.graph, &d, &b->clause[j]))
                                 union_add(&u, draft_keep(m, &d));
                 }
         }

@@ -137,9 +137,8 @@ const Cases *cases_add(CaseMaker m, const Cases *a, const Cases *b)
         for (int i = 0; a && b && i < a->n; i++) {
                 for (int j = 0; j < b->n; j++) {
                         const AffineCase *p = &a->at[i], *q = &b->at[j];
-                        ClauseDraft d = {.n = 0};
-                        if (!draft_add_clause(m.graph, &d, &p->when) ||
-                            !draft_add_clause(m.graph, &d, &q->when))
+                        ClauseDraft d = draft_of(&p->when);
+                        if (!draft_add_clause(m.graph, &d, &q->when))
                                 continue;
                         AffineCase sum = {.when = draft_keep(m, &d)};
                         bounds_add_sums(p->low, p->nlow, q->low, q->nlow, sum.low, &sum.nlow);
@@ -199,8 +198,8 @@ const Cases *cases_floordiv(CaseMaker m, const Cases *a, int64_t by)
 /* The clause of both cases, with p >= q; false: impossible. */
 static bool where_larger(CaseMaker m, const AffineCase *p, const AffineCase *q, ClauseDraft *d)
 {
-        *d = (ClauseDraft){.n = 0};
-        if (!draft_add_clause(m.graph, d, &p->when) || !draft_add_clause(m.graph, d, &q->when))
+        *d = draft_of(&p->when);
+        if (!draft_add_clause(m.graph, d, &q->when))
                 return false;
         for (int i = 0; i < p->nhigh; i++) {
                 for (int j = 0; j < q->nlow; j++) {
@@ -241,9 +240,8 @@ static void add_where(CaseMaker m, const Cond *where, const Cases *a, CaseList *
 {
         for (int i = 0; i < where->n; i++) {
                 for (int j = 0; j < a->n; j++) {
-                        ClauseDraft d = {.n = 0};
-                        if (!draft_add_clause(m.graph, &d, &where->clause[i]) ||
-                            !draft_add_clause(m.graph, &d, &a->at[j].when))
+                        ClauseDraft d = draft_of(&where->clause[i]);
+                        if (!draft_add_clause(m.graph, &d, &a->at[j].when))
                                 continue;
                         AffineCase c = a->at[j];
                         c.when = draft_keep(m, &d);
@@ -291,15 +289,22 @@ const Cases *cases_map(CaseMaker m, const Cases *a, const AxisMap *map)
         return keep_cases(m, &list);
 }
 
+const Affine *cases_form(const Cases *a)
+{
+        const AffineCase *c = a && a->n == 1 ? &a->at[0] : NULL;
+        for (int i = 0; c && i < c->nlow; i++)
+                for (int j = 0; c->low[i].den == 1 && j < c->nhigh; j++)
+                        if (bound_equal(&c->low[i], &c->high[j]))
+                                return &c->low[i].affine;
+        return NULL;
+}
+
 bool cases_constant(const Cases *a, int64_t *value)
 {
-        if (!a || a->n != 1)
+        const Affine *form = cases_form(a);
+        if (!form || !affine_is_constant(form) || !dim_is_fixed(form->constant))
                 return false;
-        const AffineBound *low = &a->at[0].low[0]; /* without bounds, den is 0 */
-        if (low->den != 1 || !bound_equal(low, &a->at[0].high[0]) || !affine_is_constant(&low->affine) ||
-            !dim_is_fixed(low->affine.constant))
-                return false;
-        *value = low->affine.constant.fixed;
+        *value = form->constant.fixed;
         return true;
 }
 
@@ -339,9 +344,8 @@ const Cond *cases_at_most(CaseMaker m, const Cases *a, const Cases *b, int64_t s
         for (int i = 0; i < a->n; i++) {
                 for (int j = 0; j < b->n; j++) {
                         const AffineCase *p = &a->at[i], *q = &b->at[j];
-                        ClauseDraft d = {.n = 0};
-                        bool may = draft_add_clause(m.graph, &d, &p->when) &&
-                                   draft_add_clause(m.graph, &d, &q->when);
+                        ClauseDraft d = draft_of(&p->when);
+                        bool may = draft_add_clause(m.graph, &d, &q->when);
                         for (int k = 0; may && k < q->nhigh * p->nlow; k++) {
                                 Affine room;
                                 if (gap(&q->high[k / p->nlow], &p->low[k % p->nlow], slack, &room))

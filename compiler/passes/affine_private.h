@@ -91,6 +91,7 @@ const Cases *cases_max(CaseMaker m, const Cases *a, const Cases *b);
 /* a where `if_a` may hold, b where `if_b` may */
 const Cases *cases_choose(CaseMaker m, const Cond *if_a, const Cases *a, const Cond *if_b, const Cases *b);
 const Cases *cases_map(CaseMaker m, const Cases *a, const AxisMap *map);
+const Affine *cases_form(const Cases *a); /* the one affine form that it equals, or NULL */
 bool cases_constant(const Cases *a, int64_t *value);
 /* Whether all elements of a tensor of this type are within -most .. most. */
 bool cases_within(const Graph *g, const Cases *a, const Type *t, int64_t most);
@@ -121,6 +122,7 @@ bool affine_is_constant(const Affine *a);
 bool affine_map(const Affine *a, const AxisMap *map, Affine *out);
 bool clause_equal(const Clause *a, const Clause *b);
 bool draft_add(const Graph *g, ClauseDraft *d, const Affine *a);
+ClauseDraft draft_of(const Clause *c); /* its terms do not contradict each other */
 bool draft_add_clause(const Graph *g, ClauseDraft *d, const Clause *c);
 bool draft_map(CaseMaker m, const Clause *c, const AxisMap *map, ClauseDraft *d);
 Clause draft_keep(CaseMaker m, const ClauseDraft *d);

@@ -159,7 +159,12 @@ static unsigned kind_of_number(double x)
         return x == 0 ? ZERO : x < 0 ? NEGATIVE : POSITIVE;
 }
 
-Fact fact_constant(const Facts *f, double value, bool integer)
+static bool fact_is_integer(double x)
+{
+        return x >= -1e9 && x <= 1e9 && x == (double)(int64_t)x;
+}
+
+Fact fact_constant(const Facts *f, double value)
 {
         Fact y = fact_unknown();
         y.kinds = kind_of_number(value);
@@ -169,7 +174,7 @@ Fact fact_constant(const Facts *f, double value, bool integer)
         for (Special v = AT_0; v < NSPECIAL; v++)
                 if (value == special_value[v])
                         y.unless[v] = cond_false();
-        if (integer)
+        if (fact_is_integer(value))
                 y.integer = cases_range(facts_maker(f), (int64_t)value, (int64_t)value);
         return y;
 }
@@ -223,17 +228,12 @@ unsigned fact_axes(const Type *t, int shift, int split)
 
 /* --- leaves --- */
 
-static bool fact_is_integer(double x)
-{
-        return x >= -1e9 && x <= 1e9 && x == (double)(int64_t)x;
-}
-
 static Fact literal_fact(const Facts *f, const Literal *literal)
 {
         int64_t n = literal->iterations * literal->count;
         if (n < 1)
                 return fact_unknown();
-        Fact y = fact_constant(f, literal->value[0], fact_is_integer(literal->value[0]));
+        Fact y = fact_constant(f, literal->value[0]);
         double low = literal->value[0], high = low;
         bool whole = fact_is_integer(low);
         for (int64_t i = 1; i < n; i++) {

@@ -10,16 +10,12 @@
 /* Whether the value is the index of one axis. */
 static bool is_index(const Cases *c)
 {
-        if (!c || c->n != 1 || c->at[0].nlow != 1 || c->at[0].nhigh != 1)
-                return false;
-        const AffineBound *low = &c->at[0].low[0], *high = &c->at[0].high[0];
+        const Affine *exact = cases_form(c);
         int64_t sum = 0;
-        bool same = low->den == 1 && high->den == 1 && dim_is(low->affine.constant, 0) &&
-                    dim_is(high->affine.constant, 0);
-        for (int axis = 0; axis < AXES; axis++) {
-                same = same && low->affine.coef[axis] == high->affine.coef[axis] &&
-                       low->affine.coef[axis] >= 0;
-                sum += low->affine.coef[axis];
+        bool same = exact && dim_is(exact->constant, 0);
+        for (int axis = 0; same && axis < AXES; axis++) {
+                same = exact->coef[axis] >= 0;
+                sum += exact->coef[axis];
         }
         return same && sum == 1;
 }
@@ -27,7 +23,7 @@ static bool is_index(const Cases *c)
 bool is_block_number(const Facts *f, const Pair *p)
 {
         int64_t by;
-        return f->block && p->op == OP_FLOORDIV && !p->in[0].in_blocks && is_index(p->in[0].integer) &&
+        return f->block && p->op == OP_FLOORDIV && is_index(p->in[0].integer) &&
                cases_constant(p->in[1].integer, &by) && by == f->block;
 }
 
@@ -45,8 +41,7 @@ bool mixes_blocks(const Fact *a, const Fact *b)
 /* Ops other than these two-operand ones, and views, lose the number of a block. */
 static bool keeps_blocks(const Node *n)
 {
-        const bool divides = n->op == OP_FLOORDIV || n->op == OP_MOD;
-        return n->op == OP_VIEW || (op_info[n->op].family == POINT && n->nin == 2 && !divides);
+        return n->op == OP_VIEW || (op_info[n->op].family == POINT && n->nin == 2 && n->op != OP_FLOORDIV);
 }
 
 void fact_in_blocks(const Facts *f, const Node *n, Fact *y)

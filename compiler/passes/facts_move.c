@@ -194,19 +194,13 @@ static void read_end(const Facts *f, Reach *reach, int axis, Dim end)
                 reach->all = true;
 }
 
-static bool move_is_integer(double x)
-{
-        return x == (double)(int64_t)x;
-}
-
 Fact fact_pad(const Facts *f, const Node *n)
 {
         const Attr *attr = &n->attr;
         int axis = attr->axis;
         Dim end = dim_add(attr->before, n->in[0]->type.dim[axis]);
         Fact inner = fact_shifted(f, fact(f, n, 0), axis, attr->before);
-        Fact outer = fact_constant(f, attr->value,
-                                   attr->value > -1e9 && attr->value < 1e9 && move_is_integer(attr->value));
+        Fact outer = fact_constant(f, attr->value);
         CaseMaker m = facts_maker(f);
         bool front = dim_is(attr->after, 0);
         const Cond *inside = beyond(f, axis, attr->before, 1);

@@ -69,8 +69,8 @@ static bool is_exception(const Facts *f, Op op, const Fact *a, const Fact *b, do
         switch ((int)op) {
         case OP_LOG:
         case OP_SQRT: return true;
-        case OP_POW: return x < 0 || a->exact_zero || a->constant || f->values == ANY_VALUES;
-        default: return (y == 0 && (b->exact_zero || b->constant)) || f->values == ANY_VALUES;
+        case OP_POW: return x < 0 || a->exact_zero || f->values == ANY_VALUES;
+        default: return (y == 0 && b->exact_zero) || f->values == ANY_VALUES;
         }
 }
 
@@ -116,6 +116,7 @@ static void set_constant(Fact *y, double value)
         y->constant = true;
         y->value = value;
         y->kinds = sign_kind(value);
+        y->exact_zero = value == 0;
 }
 
 /* --- one input --- */
@@ -124,11 +125,10 @@ Fact fact_unary(const Facts *f, Op op, const Fact *a)
 {
         CaseMaker m = facts_maker(f);
         Fact y = fact_unknown();
-        Fact none = fact_constant(f, 0, true);
+        Fact none = fact_constant(f, 0);
         y.reach = a->reach;
         y.kinds = kinds_of_op(f, op, REAL, a, &none, false);
-        y.exact_zero =
-                a->exact_zero || op == OP_FLOOR || gives_bools(op) || (a->kinds & (MINUS_INF | PLUS_INF));
+        y.exact_zero = a->exact_zero || op == OP_FLOOR || (a->kinds & (MINUS_INF | PLUS_INF));
         if (a->constant)
                 set_constant(&y, op_of(op, a->value, 0, 0));
         for (Special v = AT_0, w; v < NSPECIAL; v++) {
@@ -173,7 +173,7 @@ bool special_decides(Op op, int side, Special v, double *result)
         Fact other = {.kinds = NEGATIVE | POSITIVE};
         Special w;
         bool stain;
-        if (!absorbs(op, special_value[v], &other, side, &w, &stain) || stain)
+        if (!absorbs(op, special_value[v], &other, side, &w, &stain))
                 return false;
         *result = special_value[w];
         return true;
@@ -182,7 +182,7 @@ bool special_decides(Op op, int side, Special v, double *result)
 /* The result of these ops for a NaN may be a number, so they end a fact with a stain. */
 static bool may_lose_nan(Op op)
 {
-        return gives_bools(op) || op == OP_MAX || op == OP_MIN || op == OP_POW;
+        return gives_bools(op) || op == OP_MAX || op == OP_MIN;
 }
 
 static bool usable(Op op, const Fact *a, Special v)
@@ -219,7 +219,8 @@ static bool is_never_nan(const Pair *p, int side, Special v)
 {
         Special w;
         bool stain;
-        return absorbs(p->op, special_value[v], p->formula[1 - side], side, &w, &stain) && !stain;
+        absorbs(p->op, special_value[v], p->formula[1 - side], side, &w, &stain);
+        return !stain;
 }
 
 static void absorb_side(const Facts *f, const Pair *p, int side, Fact *y, OperandGuard *guard)
@@ -326,7 +327,7 @@ Fact fact_binary(const Facts *f, const Pair *p, OperandGuard *guard)
                 y.kinds &= ~(unsigned)(POSITIVE | PLUS_INF);
         bool sums = op == OP_ADD || op == OP_SUB;
         y.exact_zero = sums ? a->exact_zero && b->exact_zero : a->exact_zero || b->exact_zero;
-        y.exact_zero |= gives_bools(op) || op == OP_FLOORDIV;
+        y.exact_zero |= p->dtype != REAL || op == OP_FLOORDIV;
         if (a->constant && b->constant)
                 set_constant(&y, op_of(op, a->value, b->value, 0));
         absorb_side(f, p, 0, &y, guard);
@@ -365,8 +366,7 @@ Fact fact_join(const Facts *f, const Fact *a, const Fact *b)
         y.reach = a->reach;
         reach_join(f, &y.reach, &b->reach);
         y.kinds = a->kinds | b->kinds;
-        y.exact_zero = a->exact_zero || b->exact_zero || (a->constant && a->value == 0) ||
-                       (b->constant && b->value == 0);
+        y.exact_zero = a->exact_zero || b->exact_zero;
         y.constant = a->constant && b->constant && a->value == b->value;
         y.value = a->value;
         for (Special v = AT_0; v < NSPECIAL; v++) {
@@ -405,22 +405,12 @@ static bool is_false_in_rows(const Facts *f, const Cond *c, const Type *t)
         return false;
 }
 
-/* Whether an operand has a row for each row of the result: it is not broadcast along any axis. */
-static bool has_rows_of(const Node *operand, const Node *n)
-{
-        bool same = operand->type.rank == n->type.rank;
-        for (int i = 0; i < n->type.rank && same; i++)
-                same = dim_equal(operand->type.dim[i], n->type.dim[i]);
-        return same;
-}
-
 /* For where(c, p, 0), or a product with a factor: whether each row of the mask has an unmasked column, and p
  * or the factor is positive. */
 static bool has_live_columns(const Facts *f, const Node *n)
 {
         const Fact *a = &f->of[n->id];
-        if (!(a->kinds & ~(unsigned)(ZERO | POSITIVE)) && a->stain[AT_1] == 0 &&
-            is_false_in_rows(f, a->unless[AT_1], &n->type))
+        if (!(a->kinds & ~(unsigned)(ZERO | POSITIVE)) && is_false_in_rows(f, a->unless[AT_1], &n->type))
                 return true;
         if (n->op == OP_WHERE) {
                 const Fact c = fact_aligned(f, n, 0, n->type.rank - n->in[0]->type.rank, AXES);
@@ -429,8 +419,7 @@ static bool has_live_columns(const Facts *f, const Node *n)
                        is_false_in_rows(f, c.unless[AT_1], &n->type);
         }
         for (int i = 0; n->op == OP_MUL && i < 2; i++)
-                if (f->of[n->in[i]->id].kinds == POSITIVE && has_rows_of(n->in[1 - i], n) &&
-                    fact_positive_rows(f, n->in[1 - i]))
+                if (f->of[n->in[i]->id].kinds == POSITIVE && fact_positive_rows(f, n->in[1 - i]))
                         return true;
         return false;
 }
@@ -445,13 +434,11 @@ bool fact_positive_rows(const Facts *f, const Node *n)
                 return true;
         if (n->op == OP_SOFTMAX)
                 return n->nin == 1 && !(f->of[c->id].kinds & ~(unsigned)FINITE);
-        if (n->op != OP_WHERE || c->op != OP_TOP || c->type.rank != t->rank)
+        if (n->op != OP_WHERE || c->op != OP_TOP)
                 return false;
-        const Node *p = n->in[1], *largest_of = c->in[0];
+        const Node *p = n->in[1];
         const Fact *rest = &f->of[n->in[2]->id];
-        if (p->type.rank != t->rank || !rest->constant || rest->value != 0)
+        if (!rest->constant || rest->value != 0)
                 return false;
-        if (largest_of == p)
-                return fact_positive_rows(f, p);
-        return f->of[p->id].kinds == POSITIVE && !(f->of[largest_of->id].kinds & NOT_A_NUMBER);
+        return c->in[0] == p ? fact_positive_rows(f, p) : f->of[p->id].kinds == POSITIVE;
 }

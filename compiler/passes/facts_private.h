@@ -114,7 +114,7 @@ bool fold_is_stained(const Facts *f, const Node *n);
 
 CaseMaker facts_maker(const Facts *f);
 Fact fact_unknown(void);
-Fact fact_constant(const Facts *f, double value, bool integer);
+Fact fact_constant(const Facts *f, double value);
 void reach_join(const Facts *f, Reach *into, const Reach *other);
 void reach_add(const Facts *f, Reach *into, Read read);
 /* Conditions and bounds with the axes renamed.  `to` maps the axes of the reach; -1: the axis is dropped. */

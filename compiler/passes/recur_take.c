@@ -28,14 +28,7 @@ static bool factor_is_constant(const Node *n, double value)
 /* An integer that is exactly an affine form of row and column: by[0] col + by[1] row + constant. */
 static bool is_affine(const RecurMatch *m, const Node *n, Dim *constant, int64_t by[2])
 {
-        const Cases *c = n->id < m->r->limit ? m->r->facts->of[n->id].integer : NULL;
-        const AffineCase *one = c && c->n == 1 ? &c->at[0] : NULL;
-        const Affine *exact = NULL;
-        for (int i = 0; one && i < one->nlow; i++)
-                for (int j = 0; j < one->nhigh; j++)
-                        if (one->low[i].den == 1 && one->high[j].den == 1 &&
-                            affine_equal(&one->low[i].affine, &one->high[j].affine))
-                                exact = &one->low[i].affine;
+        const Affine *exact = n->id < m->r->limit ? cases_form(m->r->facts->of[n->id].integer) : NULL;
         if (!exact)
                 return false;
         by[0] = by[1] = 0;
