@@ -272,8 +272,7 @@ MapResult address_through(const Plan *p, const Domain *d, const Map *m, Node *n,
                 return r;
         *at = address_of(*b, &under);
         for (int i = cuts - 1; i >= 0; i--)
-                if (at->dense || !coefs_join(at->coef, cut[i]) ||
-                    (at->tiled && !coefs_join(at->tile_index.coef, cut[i]))) {
+                if (at->dense || !coefs_join(at->coef, cut[i]) || !coefs_join(at->tile_index.coef, cut[i])) {
                         *refine = cut[0];
                         return MAP_REFINE;
                 }

@@ -237,7 +237,7 @@ static bool heads_see_attention(Seen *s, const AttentionCall *c)
         s->heads = c->heads;
         heads_see(s, c->q.buffer, c->q.at, c->q_head, c->head_dim - 1, NULL, false);
         heads_see(s, c->out.buffer, c->out.at, c->out_head, c->v_dim - 1, NULL, false);
-        if (c->chosen.buffer && whole_buffer(c->chosen.buffer) == s->buffer)
+        if (whole_buffer(c->chosen.buffer) == s->buffer)
                 s->modulus = -1;
         s->heads = c->kv_heads;
         int64_t keys = c->k_key ? c->k_key : c->k_tile, lanes = c->k_key ? 1 : LANES;
