@@ -327,7 +327,6 @@ Fact fact_binary(const Facts *f, const Pair *p, OperandGuard *guard)
                 y.kinds &= ~(unsigned)(POSITIVE | PLUS_INF);
         bool sums = op == OP_ADD || op == OP_SUB;
         y.exact_zero = sums ? a->exact_zero && b->exact_zero : a->exact_zero || b->exact_zero;
-        y.exact_zero |= p->dtype != REAL || op == OP_FLOORDIV;
         if (a->constant && b->constant)
                 set_constant(&y, op_of(op, a->value, b->value, 0));
         absorb_side(f, p, 0, &y, guard);
@@ -336,6 +335,7 @@ Fact fact_binary(const Facts *f, const Pair *p, OperandGuard *guard)
         compare_integers(m, op, a, b, &y);
         y.in_blocks = is_block_number(f, p);
         y.integer = y.in_blocks ? a->integer : integer_cases(m, op, a, b);
+        y.exact_zero |= p->dtype != REAL || op == OP_FLOORDIV || y.integer;
         return y;
 }
 
