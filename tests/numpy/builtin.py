@@ -184,7 +184,8 @@ def extreme(number, array, initial):
             return number(values)
         result = tensor(values[0])
         for v in values[1:]:
-            result = array(result, tensor(v))
+            v = tensor(v)
+            result = np.where(result > v if array is np.maximum else result < v, result, v)  # the second, where one is NaN
         return tensor(result)
     return of
 
