@@ -363,6 +363,18 @@ CONFIGURATIONS = {
         "": {"num_experts": 5, "moe_topk": 2},
         "other": flipped(num_experts=4, moe_topk=[3, 3], rope_parameters={"rope_type": "dynamic", "rope_theta": 50.0, "factor": 1.0, "alpha": 7.0}),
     },
+    # more heads in the indexer, because keys that no head wants have equal scores
+    "hy_v4": {
+        "": {"index_n_heads": 8, "swiglu_limit": 0.5, "indexer_types": ["full", "shared", "full"], "rope_parameters": {"rope_theta": 50.0}},
+        "other": flipped(index_n_heads=7, index_topk=3, qk_rope_head_dim=8, index_head_dim=12, n_group=4, topk_group=2, n_routed_experts=8, num_hidden_layers=4,
+                         mlp_layer_types=["sparse", "dense", "sparse", "sparse"], hidden_act="gelu", n_shared_experts=2, hc_mult=3, hc_magnitude=1.5, swiglu_limit=0.3,
+                         rope_parameters=YARN | {"mscale": 0.9, "mscale_all_dim": 0.7}),
+        # the indexer chooses all keys, and the whole of its heads is rotated; one stream
+        "linear": {"index_n_heads": 7, "index_topk": 64, "index_head_dim": 4, "qk_rope_head_dim": 4, "n_group": 4, "topk_group": 1, "n_routed_experts": 8, "num_hidden_layers": 2, "hc_mult": 1,
+                   "mlp_layer_types": ["sparse", "sparse"], "rope_parameters": {"rope_type": "linear", "rope_theta": 50.0, "factor": 4.0, "mscale_all_dim": 0.7}},
+        "llama3": flipped(tie_word_embeddings=False, index_n_heads=7, num_hidden_layers=2, mlp_layer_types=["dense", "dense"],
+                          rope_parameters={"rope_type": "llama3", "rope_theta": 50.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 16}),
+    },
     "hy_v3": {"": {"num_hidden_layers": 3}, "other": flipped(mlp_layer_types=["sparse", "sparse"], num_hidden_layers=2)},
     "mellum": {
         "": {"layer_types": [S, F, S], "num_hidden_layers": 3, "mlp_layer_types": ["sparse", "dense", "sparse"],
@@ -555,6 +567,7 @@ INVISIBLE = {
     "esmc": {"tie_word_embeddings": "the head is separate"},
     "fnet": {"tpu_short_seq_length": "of another way to the same numbers"},
     "hy_v3": {"enable_moe_fp32_combine": "the type of a sum"},
+    "hy_v4": {"head_dim": "the class sets it to qk_rope_head_dim", "num_key_value_heads": "the class sets it to num_attention_heads"},
     "layoutlm": {"max_2d_position_embeddings": "it only limits the coordinates"},
     "luke": {"entity_emb_size": "of entities", "use_entity_aware_attention": "of entities", "tie_word_embeddings": "the head is separate"},
     "prophetnet": {"disable_ngram_loss": "of training", "eps": "of training"},
