@@ -255,6 +255,17 @@ CONFIGURATIONS = {
     "hrm_text": {"": {"num_hidden_layers": 2, "embedding_scale": 3.0}, "other": flipped(attention_bias=False, mlp_bias=False, num_hidden_layers=1, H_cycles=3, L_cycles=1)},
     "mimo_v2_flash": {"": {"routed_scaling_factor": 1.5}, "other": flipped(num_key_value_heads=1, layer_types=[S, F, S], n_group=4, topk_group=2, n_routed_experts=8, head_dim=16,
                           rope_parameters={S: PLAIN | {"rope_theta": 50.0, "partial_rotary_factor": 0.5}, F: PLAIN | {"partial_rotary_factor": 1.0}})},
+    # more heads in the indexer, because keys that no head wants have equal scores
+    "dots3_note_text": {
+        "": {"index_n_heads": 8, "sliding_window": 5, "swa_num_attention_heads": 2, "swa_num_key_value_heads": 2, "swa_q_lora_rank": 9, "swa_kv_lora_rank": 7,
+             "swa_head_dim": 11, "swa_qk_nope_head_dim": 5, "swa_v_head_dim": 8, "n_shared_experts": 2,
+             "rope_parameters": {"sliding_attention": PLAIN | {"rope_theta": 40.0}, "indexed_attention": PLAIN | {"rope_theta": 50.0}}},
+        # a layer reads all keys; the window has the sizes of other layers but one
+        "other": flipped(index_n_heads=7, index_topk=3, n_group=4, topk_group=2, n_routed_experts=8, num_hidden_layers=3, sliding_window=4, mlp_bias=False, hidden_act="gelu",
+                         layer_types=["indexed_attention", F, S], mlp_layer_types=["sparse", "dense", "sparse"], qk_rope_head_dim=8, index_head_dim=12, head_dim=14,
+                         per_layer_config={"2": {"v_head_dim": 6}},
+                         rope_parameters={S: PLAIN | {"rope_theta": 40.0}, "indexed_attention": PLAIN | {"rope_theta": 50.0}, F: PLAIN | {"rope_theta": 50.0}}),
+    },
     "longcat_flash": {"": {"head_dim": 4, "zero_expert_num": 3, "num_layers": 2, "moe_topk": 3},
                       "other": flipped(attention_bias=False, head_dim=4, zero_expert_num=0, num_layers=1)},
     "moss_transcribe_diarize": {"": {
@@ -577,6 +588,8 @@ INVISIBLE = {
     "modernbert-decoder": {"local_attention": "sliding_window, which the class saves beside it, has precedence"},
     "": {"max_position_embeddings": "it only limits the context", "pretraining_tp": "of training", "qk_head_dim": "the sum of two others"},
     "deepseek_v32": {"head_dim": "the class sets it to qk_rope_head_dim", "mlp_bias": "the class has none"},
+    "dots3_note_text": {"head_dim": "only sizes of layers with a window must agree with it", "mlp_bias": "the class has none"}
+                       | {f"rope_parameters.{t}.partial_rotary_factor": "the class computes it" for t in (S, F, "indexed_attention")},
     "axk2": {"head_dim": "the class sets it to qk_rope_head_dim"},
     "glm_moe_dsa": {"head_dim": "the class sets it to qk_rope_head_dim", "mlp_bias": "the class has none"},
     "minicpm3": {"head_dim": "the class sets it to qk_rope_head_dim", "rope_parameters.long_factor": "of long texts"},
