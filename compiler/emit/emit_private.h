@@ -125,7 +125,7 @@ void declare_loop(const Emit *e, const EmitLoop *l, Text *h);
 int64_t loop_columns(const Emit *e, const EmitLoop *l);     /* of the output: classes, values, tokens */
 const char *caller_gives(const Emit *e, const EmitLoop *l); /* arguments of denoise: ", class_input, text" */
 
-/* emit_draft.c: loop draft, and what it reads of another model */
+/* emit_draft.c: loop draft, and the rows that it reads from another model */
 bool stores_rows(const Emit *e);            /* generation stores rows of taps where its caller wants them */
 const char *generation_taps(const Emit *e); /* arguments of a call of generation for taps */
 void declare_rows(const Emit *e, Text *h);
