@@ -314,6 +314,8 @@ static void scan_repeat(IntervalScan *s, const Node *repeat)
                 carried[i] = i < r->ncarry ? s->now[repeat->in[i]->id] : nothing;
         for (int64_t iteration = 0; iteration < runs; iteration++) {
                 int b = r->along ? 0 : r->body_of[iteration];
+                if (seen[b] == grown && r->along)
+                        break; /* its only body, and nothing has changed */
                 if (seen[b] == grown)
                         continue;
                 seen[b] = grown;
