@@ -250,6 +250,21 @@ static Value run_len(const BuiltinCall *c)
         return value_int(c->pos[0].list->n);
 }
 
+static Value run_range(const BuiltinCall *c)
+{
+        enum { LONGEST_RANGE = 100000 };
+        int64_t n;
+        if (!want_int(c->e, c->pos[0], c->pos_span[0], "the length of a list", &n))
+                return POISON;
+        if (n < 0 || n > LONGEST_RANGE)
+                return poisoned(c->e, c->pos_span[0], "a list has 0 to %d items, not %lld", LONGEST_RANGE,
+                                (long long)n);
+        Value *item = NEW_ARRAY(c->e->arena, Value, n);
+        for (int i = 0; i < (int)n; i++)
+                item[i] = value_int(i);
+        return value_list(c->e, (int)n, item);
+}
+
 /* ---- the table ---- */
 
 /* clang-format off */
@@ -294,6 +309,8 @@ static const Builtin builtin[] = {
          "element by element, broadcast; of one tensor along an axis (without axis: the last, which stays with size 1)"},
         {"pad", 1, 1, "axis before after value ", run_pad, "x; axis, before, after, value",
          "elements of value (0) around an axis (the last)"},
+        {"range", 1, 1, "", run_range, "n",
+         "the list 0, 1, … n - 1"},
         {"real", 1, 1, "", run_real, "x",
          "integers as reals"},
         {"reshape", 2, 2, "", run_reshape, "x, sizes",

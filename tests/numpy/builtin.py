@@ -305,4 +305,4 @@ TABLE = {
     "argmax": folded(lambda x, axis, keep: x.argmax(axis=axis, keepdims=keep)), "where": where, "softmax": soft,
     "top": lambda x, k: top(tensor(x), whole(k)), "iota": lambda n: np.arange(float(whole(n))), "index": index, "col": counted(0),
     "row": counted(1), "head": counted(2), "split": split, "merge": merge, "join": join, "stack": stack, "spread": spread,
-    "reshape": reshape, "transpose": transpose, "pad": pad, "window": window, "at": at, "len": len, "full": full, "reverse": reverse, "pi": math.pi, "inf": math.inf}
+    "reshape": reshape, "transpose": transpose, "pad": pad, "window": window, "at": at, "len": len, "range": lambda n: [float(i) for i in range(whole(n))], "full": full, "reverse": reverse, "pi": math.pi, "inf": math.inf}
