@@ -278,7 +278,7 @@ static const CkTensor *find_tensor(const ConfigCall *c, const char *name)
         if (strchr(name, '{'))
                 config_error(c->m, c->span,
                              "the tensor's name \"%s\" has {..}, which nothing replaces; "
-                             "has and shape replace {i} by a second argument",
+                             "has, shape and numbers replace {i} by a second argument",
                              name);
         return c->m->failed || !c->m->tensors ? NULL : checkpoint_find(c->m->tensors, name);
 }
@@ -438,7 +438,7 @@ static const ConfigBuiltin builtin[] = {
         {"floor", 1, 1, NULL, config_floor},       {"given", 1, -1, NULL, config_given},
         {"has", 1, 2, NULL, config_has},           {"len", 1, 1, NULL, config_len},
         {"log", 1, 1, NULL, config_log},           {"max", 1, -1, NULL, config_max},
-        {"min", 1, -1, NULL, config_min},          {"numbers", 1, 1, NULL, config_numbers},
+        {"min", 1, -1, NULL, config_min},          {"numbers", 1, 2, NULL, config_numbers},
         {"period", 1, 1, NULL, config_period},     {"range", 1, 1, NULL, config_range},
         {"differ", 2, 2, NULL, config_differ},     {"shape", 1, 2, NULL, config_shape},
         {"sqrt", 1, 1, NULL, config_sqrt},         {"whole", 1, 1, NULL, config_whole},
