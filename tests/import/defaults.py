@@ -106,7 +106,8 @@ def classes():
     with open(MAPPING, encoding="utf-8") as f:
         rows = re.findall(r'\("([\w-]+)", "(\w+)"\)', f.read())
     named = [(kind, a) for kind, a in rows if a.lower().startswith(kind.replace("_", "").replace("-", "") + "for")]
-    parts = [("dots3_note_text", "Dots3NoteForCausalLM")]                         # its own name is that of the whole, with pictures
+    # their own names are those of the whole, with pictures
+    parts = [("dots3_note_text", "Dots3NoteForCausalLM"), ("qwen4_exp_text", "Qwen4ExpForCausalLM")]
     return {a: kind for kind, a in rows + named + parts if kind in CONFIG_MAPPING}        # of several that of its own name
 
 

@@ -64,6 +64,12 @@ GEMMA_EYE = {"model_type": "siglip_vision_model", "hidden_size": 16, "intermedia
 QWEN_3_5 = {"vocab_size": 37, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
             "max_position_embeddings": 40, "rms_norm_eps": 1e-3, "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 8, "linear_value_head_dim": 6,
             "pad_token_id": LAST}
+QWEN_4 = {"vocab_size": 37, "hidden_size": 32, "num_hidden_layers": 2, "layer_types": ["linear_attention", "indexed_attention"], "num_attention_heads": 4,
+          "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 40, "rms_norm_eps": 1e-3, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
+          "linear_key_head_dim": 8, "linear_value_head_dim": 6, "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 14,
+          "shared_expert_intermediate_size": 20, "hc_count": 2, "hc_lowrank": 4, "indexer_n_heads": 8, "indexer_kv_heads": 1, "indexer_head_dim": 8,
+          "indexer_budget": 4, "indexer_compress_ratio": 2, "ple_layer_ids": [1], "heads_per_ngram": 2, "ngram_vocab_size_base": 20, "split_ngram_parts": 2,
+          "make_ngram_vocab_size_divisible_by": 4, "ple_embed_dim": 16, "eos_token_id": 9, "rope_parameters": {"rope_type": "default", "rope_theta": 50.0}}
 QWEN_EYE = {"depth": 1, "hidden_size": 16, "intermediate_size": 8, "num_heads": 2, "out_hidden_size": 32, "patch_size": 4, "num_position_embeddings": 16}
 ZAMBA_2 = {"vocab_size": 37, "hidden_size": 24, "intermediate_size": 20, "num_attention_heads": 4, "num_key_value_heads": 4, "num_hidden_layers": 4,
            "layers_block_type": ["linear_attention", "hybrid", "linear_attention", "hybrid"], "hybrid_layer_ids": [1, 3], "n_mamba_heads": 6, "mamba_headdim": 8, "mamba_d_state": 5, "mamba_ngroups": 2,
@@ -348,6 +354,21 @@ CONFIGURATIONS = {
         "texts_other": {"class": "Zamba2ForSequenceClassification", "num_labels": 1, "pad_token_id": None} | ZAMBA_2,
     },
     "qwen3_next": {"": {"head_dim": 16}},
+    # more heads in the indexer, because blocks that no head wants have equal scores.  Tokens that end n-grams are in the text
+    "qwen4_exp_text": {
+        "": {"num_hidden_layers": 5, "head_dim": 16, "hc_lowrank": 8, "ple_embed_dim": 36, "rope_parameters": PLAIN | {"rope_theta": 50.0, "partial_rotary_factor": 0.5},
+             "indexer_n_heads": 8, "indexer_kv_heads": 1, "indexer_head_dim": 16, "indexer_budget": 4, "indexer_compress_ratio": 2,
+             "ple_layer_ids": [2], "heads_per_ngram": 2, "ngram_vocab_size_base": 20, "make_ngram_vocab_size_divisible_by": 8, "split_ngram_parts": 3, "eos_token_id": 9},
+        "other": flipped(num_hidden_layers=3, layer_types=["linear_attention", "indexed_attention", "linear_attention"], head_dim=16, hc_count=3, hc_lowrank=6,
+                         indexer_n_heads=7, indexer_kv_heads=1, indexer_head_dim=12, indexer_budget=3, indexer_compress_ratio=3, attention_bias=False,
+                         ple_layer_ids=[3, 1], ple_embed_dim=18, ngram_size=4, heads_per_ngram=3, ngram_vocab_size_base=300, split_ngram_parts=4, seed=99, ple_conv_kernel_size=3,
+                         eos_token_id=[12, 9], output_gate_type="sigmoid", rope_parameters=YARN | {"partial_rotary_factor": 0.5}),
+        # without n-grams
+        "plain": {"num_hidden_layers": 2, "layer_types": ["indexed_attention", "linear_attention"], "head_dim": 8, "hc_count": 2, "hc_lowrank": 4, "indexer_n_heads": 8,
+                  "indexer_kv_heads": 1, "indexer_head_dim": 8, "indexer_budget": 4, "indexer_compress_ratio": 4, "rope_parameters": PLAIN | {"rope_theta": 50.0}},
+    },
+    # with a part for pictures, which is left out
+    "qwen4_exp": {"": {"class": "Qwen4ExpForConditionalGeneration", "vision_config": QWEN_EYE, "text_config": QWEN_4}},
     "helium": {"": {"head_dim": 8}, "other": flipped(attention_bias=False, mlp_bias=False)},
     "granite_swa": {
         "": {"layer_rope_theta": [50.0, 1e4, 0, 50.0, 7e3]},
@@ -591,6 +612,7 @@ INVISIBLE = {
     "dots3_note_text": {"head_dim": "only sizes of layers with a window must agree with it", "mlp_bias": "the class has none"}
                        | {f"rope_parameters.{t}.partial_rotary_factor": "the class computes it" for t in (S, F, "indexed_attention")},
     "axk2": {"head_dim": "the class sets it to qk_rope_head_dim"},
+    "qwen4_exp_text": {"number_of_conv_states": "the class computes it"},
     "glm_moe_dsa": {"head_dim": "the class sets it to qk_rope_head_dim", "mlp_bias": "the class has none"},
     "minicpm3": {"head_dim": "the class sets it to qk_rope_head_dim", "rope_parameters.long_factor": "of long texts"},
     "minimax": {"block_size": "it only cuts the sums"},

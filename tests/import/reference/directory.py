@@ -13,7 +13,8 @@ def without_ends(module):
     """Where a text begins and ends is no part of these numbers; defaults of classes are beyond small vocabularies."""
     for config in (module.config, module.config.get_text_config(), getattr(module, "generation_config", None)):
         for key in ("bos_token_id", "eos_token_id"):
-            if config is not None and hasattr(config, key) and may_be_none(config, key):
+            computes = key == "eos_token_id" and getattr(config, "ple_layer_ids", None)         # n-grams end with it
+            if config is not None and hasattr(config, key) and may_be_none(config, key) and not computes:
                 setattr(config, key, None)
         if isinstance(getattr(config, "pad_token_id", None), int) and config.pad_token_id > 36:
             config.pad_token_id = None
