@@ -215,6 +215,20 @@ Fact fact_pad(const Facts *f, const Node *n)
         return y;
 }
 
+/* The parts of a join cover its axis.  So if none of them has a special value, their ranges are no condition. */
+static void forget_ranges(const Facts *f, const Node *n, Fact *y)
+{
+        for (Special v = AT_0; v < NSPECIAL; v++) {
+                bool any = false;
+                for (int i = 0; i < n->nin; i++)
+                        any |= !cond_is_true(fact(f, n, i)->unless[v]);
+                if (any)
+                        continue;
+                y->unless[v] = cond_true();
+                y->stain[v] = 0;
+        }
+}
+
 Fact fact_joined(const Facts *f, const Node *n)
 {
         int axis = n->attr.axis;
@@ -237,6 +251,7 @@ Fact fact_joined(const Facts *f, const Node *n)
                         read_end(f, &y.reach, axis, end);
                 first = end;
         }
+        forget_ranges(f, n, &y);
         return y;
 }
 
