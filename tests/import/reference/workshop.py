@@ -95,6 +95,11 @@ def make(cls, config, folder):
     module = cls(config)
     if not of_one_text(module):                         # these read where a text ends
         directory.without_ends(module)
+    for name, table in module.named_buffers():
+        if name.endswith(".tid2eid"):                   # numbers of experts, which the class reads from the file; the first token has one twice
+            experts = module.config.n_routed_experts
+            table.copy_(torch.stack([torch.randperm(experts)[:table.shape[1]] for _ in table]))
+            table[common.tokens(shrink.TEXT, len(table))[0]] = experts - 1
     directory.save(module, folder)
     written = seeded.described(folder / "model.safetensors")
     tables = tables_of(module)
