@@ -6,7 +6,7 @@
  *        |
  *      where(.., s, -inf) ── softmax     only chosen keys have weights
  *
- * The choice may also be of blocks of keys: the view [.., T, S] of top(i, k) [.., T, blocks] by col // size.
+ * The choice may also be of blocks of keys: a view [.., T, S] of top(i, k) [.., T, blocks] by col // size, perhaps with other heads.
  *
  * Walks from the scores through ops that preserve -inf, as the bounds of keys do (lower/live_keys.c). */
 #include "graph.h"
@@ -27,21 +27,36 @@ static bool is_masked_score(const Node *n)
                n->attr.literal->value[0] == -INFINITY;
 }
 
-/* Whether the view's last axis is all of its input's last axis. */
-static bool keeps_last_axis(const Node *view)
+/* Whether the view's last axis is all of its input's axis `from`, which no other axis of the view reads. */
+static bool ends_with_axis(const Node *view, int from)
 {
         const View *v = view->attr.view;
         const Type *in = &view->in[0]->type;
         const Atom *a = v->natom ? &v->atom[v->natom - 1] : NULL;
-        const int last = in->rank - 1;
-        if (!a || last < 0 || a->axis != last || a->stride != 1 || a->out != view->type.rank - 1 ||
-            !dim_equal(a->size, in->dim[last]) || !dim_equal(a->size, view->type.dim[a->out]) ||
-            !dim_is(v->offset[last], 0))
+        if (!a || from < 0 || a->axis != from || a->stride != 1 || a->out != view->type.rank - 1 ||
+            !dim_equal(a->size, in->dim[from]) || !dim_equal(a->size, view->type.dim[a->out]) ||
+            !dim_is(v->offset[from], 0))
                 return false;
         for (int i = 0; i < v->natom - 1; i++)
-                if (v->atom[i].axis == last)
+                if (v->atom[i].axis == from)
                         return false;
         return true;
+}
+
+static bool keeps_last_axis(const Node *view)
+{
+        return ends_with_axis(view, view->in[0]->type.rank - 1);
+}
+
+/* Whether atom i of the view is output axis i, and all of the input's axis; one of size 1 moves along no axis. */
+static bool is_whole_axis(const Node *view, int i, int axis)
+{
+        const View *v = view->attr.view;
+        const Atom *atom = &v->atom[i];
+        const Dim size = view->in[0]->type.dim[axis];
+        const bool along = atom->axis == axis && atom->stride == 1;
+        return atom->out == i && (along || (atom->axis < 0 && dim_is(size, 1))) &&
+               dim_equal(atom->size, size) && dim_is(v->offset[axis], 0);
 }
 
 /* Whether the view moves the input's axis `from` to `to`, and keeps the others in order. */
@@ -53,9 +68,7 @@ static bool moves_one_axis(const Node *view, int from, int to)
                 return false;
         for (int i = 0, next = 0; i < rank; i++) {
                 next += next == from;
-                const int axis = i == to ? from : next++;
-                if (v->atom[i].out != i || v->atom[i].axis != axis || v->atom[i].stride != 1 ||
-                    !dim_equal(v->atom[i].size, view->in[0]->type.dim[axis]) || !dim_is(v->offset[axis], 0))
+                if (!is_whole_axis(view, i, i == to ? from : next++))
                         return false;
         }
         return true;
@@ -74,10 +87,10 @@ static int64_t block_size(const Node *index)
 
 Node *choice_of_blocks(const Node *choice, int64_t *size)
 {
-        const int last = choice->type.rank - 1;
-        if (choice->op != OP_VIEW || last < 1 || !moves_one_axis(choice, 0, last))
+        if (choice->op != OP_VIEW || !ends_with_axis(choice, 0))
                 return NULL;
         const Node *gather = choice->in[0];
+        const int last = gather->type.rank - 1;
         if (gather->op != OP_GATHER || gather->nin != 2 || gather->in[1]->type.rank != 1 ||
             !(*size = block_size(gather->in[1])))
                 return NULL;

@@ -90,18 +90,45 @@ static Node *keys_of_blocks(const ChosenPlace *p, Node *list, int64_t size, Dim 
         return chosen_point(p, OP_WHERE, exists, key, absent);
 }
 
+/* Reads the choice with the axes of `top`, keys last: the view has the keys as axis 0. */
+static void read_in_order(Graph *g, Node *view, Node *choice)
+{
+        const int last = choice->type.rank - 1;
+        View *v = NEW(g->arena, View);
+        *v = *view->attr.view;
+        for (int i = 0; i < v->natom; i++)
+                if (v->atom[i].axis >= 0)
+                        v->atom[i].axis = v->atom[i].axis == 0 ? last : v->atom[i].axis - 1;
+        for (int axis = 0; axis <= last; axis++)
+                v->offset[axis == 0 ? last : axis - 1] = view->attr.view->offset[axis];
+        view->attr.view = v;
+        view->in[0] = choice;
+}
+
+/* The choice of blocks of keys as a list, in place of the gather that n views. */
+static void read_blocks(Graph *g, Body *b, Node *n)
+{
+        int64_t size;
+        Node *top = choice_of_blocks(n, &size), *list = build_like(g, top, OP_CHOSEN, 1, top->in, &top->attr);
+        Type type = top->type;
+        const int last = type.rank - 1;
+        type.dim[last] = n->type.dim[n->type.rank - 1];
+        Node *keys = keys_of_blocks(&(ChosenPlace){g, b, n}, list, size, type.dim[last]);
+        const Attr attr = {.dim = type.dim[last], .slot = -1};
+        read_in_order(g, n, node_new(g, b, OP_AMONG, 1, &keys, attr, type, n->span, n->where));
+}
+
 /* The list comes before the node that is read as a mask. */
 static void chosen_append(void *context, Graph *g, Body *b, Node *n)
 {
         const ChosenKeys *c = context;
-        if (n->id < c->known && c->chooses[n->id]) {
-                int64_t size = 1;
-                Node *top = n->op == OP_TOP ? n : choice_of_blocks(n, &size);
-                Node *list = build_like(g, top, OP_CHOSEN, 1, top->in, &top->attr);
+        if (n->id < c->known && c->chooses[n->id] && n->op == OP_TOP) {
+                Node *list = build_like(g, n, OP_CHOSEN, 1, n->in, &n->attr);
                 n->attr = (Attr){.dim = n->type.dim[n->type.rank - 1], .slot = -1};
-                n->in[0] = n->op == OP_TOP ? list
-                                           : keys_of_blocks(&(ChosenPlace){g, b, n}, list, size, n->attr.dim);
+                n->in[0] = list;
                 n->op = OP_AMONG;
+        } else if (n->id < c->known && c->chooses[n->id]) {
+                read_blocks(g, b, n);
         }
         body_append(g, b, n);
 }

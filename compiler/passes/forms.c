@@ -304,6 +304,27 @@ static Form join_input(const Forms *forms, const Node *n, int i, const Form *for
                       .back = along ? further(form->back, before) : form->back};
 }
 
+int own_index_axis(const Forms *forms, const Node *gather, int axis)
+{
+        const Node *index = gather->in[axis + 1];
+        const Type *table = &gather->in[0]->type;
+        const Fact *fact = &forms->facts->of[index->id];
+        const Affine *form = fact->in_blocks ? NULL : cases_form(fact->integer);
+        int first = gather->type.rank - (table->rank - (gather->nin - 1)) - index->type.rank, own = -1;
+        if (!form || !dim_is(form->constant, 0))
+                return -1;
+        for (int i = 0; i < index->type.rank; i++) {
+                if (form->coef[i] == 0)
+                        continue;
+                if (form->coef[i] != 1 || own >= 0)
+                        return -1;
+                own = i + first;
+        }
+        bool same = own >= 0 && is_growing_dim(forms, table->dim[axis]) &&
+                    dim_equal(gather->type.dim[own], table->dim[axis]);
+        return same ? own : -1;
+}
+
 static Form gather_input(const Forms *forms, const Node *n, int i, const Form *form)
 {
         const Type *table = &n->in[0]->type, *in = &n->in[i]->type;
@@ -316,9 +337,10 @@ static Form gather_input(const Forms *forms, const Node *n, int i, const Form *f
         for (int axis = 0; axis < table->rank; axis++) {
                 if (!is_growing_dim(forms, table->dim[axis]))
                         continue;
-                if (axis < indices)
+                int out = axis < indices ? own_index_axis(forms, n, axis) : axis - indices + index_rank;
+                if (out < 0)
                         wanted.back = -1;
-                if (axis < indices || (form->all >> (axis - indices + index_rank) & 1))
+                if (out < 0 || (form->all >> out & 1))
                         wanted.all |= 1u << axis;
         }
         return wanted;

@@ -54,6 +54,9 @@ FormWay form_way(const Forms *forms, const Node *n, const Form *form, Form *from
 bool begins_at_past(const Forms *forms, const Node *n, const Atom *atom, const Form *form);
 /* The form of input i from which n is computed. */
 Form form_of_input(const Forms *forms, const Node *n, int i, const Form *form);
+/* The axis of the result whose own index a gather reads along `axis` of its table, if both are growing: t[row(s), i].
+ * New rows then read new rows of the table.  -1: another index. */
+int own_index_axis(const Forms *forms, const Node *gather, int axis);
 /* The border of a value that enters, leaves, is carried or stacked by a repeat: output `index`, carried
  * values first. */
 int64_t border_of(const Forms *forms, const Node *repeat, int index);

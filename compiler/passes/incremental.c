@@ -405,6 +405,21 @@ static int zeros_passed_over(const Rewrite *m, const Node *n)
         return (guard->at[0] ? ZEROS_LEFT : 0) | (guard->at[1] ? ZEROS_RIGHT : 0);
 }
 
+/* The index along an axis of a gather's result, in its form, that counts from the first row which the table has. */
+static Node *own_index(const Rewrite *m, Body *body, const Node *n, int axis, const Form *form)
+{
+        const Graph *g = m->g;
+        int rank = n->type.rank - (n->in[0]->type.rank - (n->nin - 1));
+        Type type = {.dtype = INT, .rank = 1, .dim = {in_form(g, n->type.dim[axis], false, form->border)}},
+             to = type;
+        for (; to.rank < rank - axis; to.rank++)
+                to.dim[to.rank] = dim_fixed(1);
+        Attr attr = {.dim = dim_fixed(0), .slot = -1};
+        Node *index = node_like(m, body, n, OP_INDEX, 0, NULL, attr, type);
+        index->name = NULL;
+        return view_reshape(m->g, body, index, &to, n->span, n->where);
+}
+
 static Node *make_by_op(Rewrite *m, Body *body, const Node *n, const Form *form)
 {
         Node *in[256];
@@ -414,6 +429,11 @@ static Node *make_by_op(Rewrite *m, Body *body, const Node *n, const Form *form)
         for (int i = 0; i < n->nin; i++) {
                 Form wanted = form_of_input(m->forms, n, i, form);
                 in[i] = form_find(m->forms, n->in[i], wanted.all, wanted.border)->made;
+        }
+        for (int i = 1; n->op == OP_GATHER && i < n->nin; i++) {
+                int own = own_index_axis(m->forms, n, i - 1);
+                if (own >= 0 && !(form->all >> own & 1))
+                        in[i] = own_index(m, body, n, own, form);
         }
         if (n->op == OP_REPEAT)
                 attr.region = make_region(m, n);

@@ -170,6 +170,26 @@ static Node *random_gather(Fuzz *f)
         return may_be_empty ? NULL : make(f, OP_GATHER, 2, table, any_of(f, INT), NULL, (Attr){0});
 }
 
+/* t[row(t), i], with rows as rows or as columns of the result; or t[row(t)]. */
+static Node *own_row_gather(Fuzz *f)
+{
+        Graph *g = f->g;
+        Node *table = any(f);
+        for (int tries = 0; table->type.rank < 2 && tries < 40; tries++)
+                table = any(f);
+        const Dim *dim = table->type.dim;
+        if (table->type.rank < 2 || dim[0].fixed < 0 || dim[1].fixed < 0 || dim_is(dim[0], 0) ||
+            dim_is(dim[1], 0))
+                return NULL;
+        Type type = {.dtype = INT, .rank = 1, .dim = {table->type.dim[0]}};
+        Node *row = node_new(g, g->top, OP_INDEX, 0, NULL, (Attr){0}, type, NOWHERE, NULL);
+        if (pick(f, 3))
+                row = view_transpose(g, g->top, view_rank(g, g->top, row, 2, NOWHERE, NULL), (int[]){1, 0},
+                                     NOWHERE, NULL);
+        return pick(f, 5) ? make(f, OP_GATHER, 3, table, row, any_of(f, INT), (Attr){0})
+                          : make(f, OP_GATHER, 2, table, row, NULL, (Attr){0});
+}
+
 static Node *attention_like(Fuzz *f, Node *x)
 {
         Graph *g = f->g;
@@ -193,7 +213,12 @@ static Node *random_node(Fuzz *f)
         case 8:
         case 9: return random_fold(f);
         case 10: return random_mask(f);
-        default: return pick(f, 2) ? random_gather(f) : attention_like(f, f->pool[0]);
+        default:
+                switch (pick(f, 4)) {
+                case 0: return random_gather(f);
+                case 1: return own_row_gather(f);
+                default: return attention_like(f, f->pool[0]);
+                }
         }
 }
 

@@ -22,9 +22,15 @@ class Blocks:
         size = r.pick([1, 2, 3, 4, 8, 16])
         count = (most + size - 1) // size
         heads = self.maybe(30, f" + head({s})")
-        top = f"top(real(({r.pick([1, 2, 3, 5])} * iota({count}) + {r.pick([1, 2])} * row({s}){heads}) % {r.pick([2, 5, 7, 11])}), {1 + r.below(min(count, 5))})"
+        rank = f"({r.pick([1, 2, 3, 5])} * iota({count}) + {r.pick([1, 2])} * row({s}){heads}) % {r.pick([2, 5, 7, 11])}"
+        if not heads and r.chance(50):  # that of the last key of a block which the row sees
+            rank = f"where({size} * iota({count}) <= row({s}), ((3 * col({s}) + row({s})) % 7)[row({s}), min({size} * iota({count}) + {size - 1}, row({s}))], -1)"
+        shared = not heads and r.chance(30)
+        top = f"top(real({rank}){'[none]' * shared}, {1 + r.below(min(count, 5))})"
         place = f"[col({s}) // {size}]"
-        keep = f"transpose(transpose({top}, 2, 0){place}, 0, 2)" if heads else f"{top}'{place}'"
+        keep = f"transpose(transpose({top}, 2, 0){place}, 0, 2)" if heads or shared else f"{top}'{place}'"
+        if shared and r.chance(50):
+            keep = f"spread({keep}, {s}.shape[0])"
         masked = f"where({keep}, {s}, -inf)"
         return f"causal({masked})" if self.causal or r.chance(50) else masked
 
@@ -95,8 +101,9 @@ class Blocks:
         product = r.pick([f"{q} @ spread({k}, {heads})'"] * 4 + [f"(spread({k}, {heads}) @ {q}')'"] + [
             f"sum(reshape({q}, [.., 1, {d}]) * reshape(spread({k}, {heads}), [{heads}, 1, {memory.shape[0]}, {d}]), axis: 3)"] * small)
         self.line(f"{s} = {product}" + (f" * {scale}" if on == 2 else ""))
+        before = f"{s} + 0.1 * {s}[head({s}), row({s}), max(col({s}) - 1, 0)]"
         if r.chance(30):
-            self.line(f"{s} = {r.pick([f'softcap({s}, cap: 5)', f'{s} - 0.1 * abs(row({s}) - col({s}))', f'{s} * 0.5 + head({s}) / 8'])}")
+            self.line(f"{s} = {r.pick([f'softcap({s}, cap: 5)', f'{s} - 0.1 * abs(row({s}) - col({s}))', f'{s} * 0.5 + head({s}) / 8', before, before])}")
         sink = f", sink: {self.weight([heads, 1, 1])}" if r.chance(15) else ""
         masked = self.mask(s, self.size(x.shape[0])) if memory is x else r.pick([s, f"where((row({s}) + col({s})) % 3 != 0, {s}, -inf)"])
         weights = f"softmax({masked}{sink})"
