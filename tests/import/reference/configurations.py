@@ -467,6 +467,31 @@ CONFIGURATIONS = {
              "rope_parameters": {"rope_type": "default", "rope_theta": 50.0}},
         "other": flipped(num_hidden_layers=2, head_dim=12, sliding_window=5, block_size=4),
     },
+    # names and keys as published, and parts for pictures, which are left out
+    "minimax_m3_vl": {"": {"class": "MiniMaxM3SparseForConditionalGeneration", "image_token_index": 36, "video_token_index": 35, "projector_hidden_size": 16,
+        "vision_config": {"hidden_size": 16, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 28, "patch_size": 14},
+        "text_config": {"vocab_size": 37, "hidden_size": 32, "intermediate_size": 14, "dense_intermediate_size": 40, "shared_intermediate_size": 20, "num_hidden_layers": 3,
+                        "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 12, "max_position_embeddings": 40, "rms_norm_eps": 1e-3, "num_local_experts": 5,
+                        "num_experts_per_tok": 2, "swiglu_limit": 0.5, "partial_rotary_factor": 0.5, "rotary_dim": 6, "moe_layer_freq": [0, 1, 1],
+                        "sparse_attention_config": {"sparse_num_index_heads": 2, "sparse_index_dim": 8, "sparse_block_size": 4, "sparse_topk_blocks": 2, "sparse_local_block": 1,
+                                                    "sparse_attention_freq": [0, 1, 1]},
+                        "rope_parameters": {"rope_type": "default", "rope_theta": 50.0, "partial_rotary_factor": 0.5}}}},
+    "minimax_m3_vl_text": {
+        "": {"num_hidden_layers": 3, "layer_types": [F, "minimax_m3_sparse", "minimax_m3_sparse"], "mlp_layer_types": ["dense", "sparse", "sparse"], "intermediate_size": 14,
+             "index_block_size": 4, "index_topk_blocks": 2, "index_head_dim": 8, "swiglu_limit": 0.5, "swiglu_alpha": 1.3,
+             "rope_parameters": {"rope_theta": 50.0, "partial_rotary_factor": 0.5}},
+        # one indexer for all heads; blocks of an odd number of keys, of which two are read in any case
+        "other": flipped(num_hidden_layers=3, layer_types=["minimax_m3_sparse", F, "minimax_m3_sparse"], mlp_layer_types=["sparse", "dense", "sparse"], intermediate_size=14,
+                         index_n_heads=1, index_block_size=3, index_topk_blocks=4, index_local_blocks=2, index_head_dim=12, swiglu_limit=0.3, rope_parameters=YARN),
+        # an indexer for each head, and no block that is read in any case
+        "heads": flipped(num_hidden_layers=2, layer_types=["minimax_m3_sparse", "minimax_m3_sparse"], mlp_layer_types=["sparse", "sparse"], intermediate_size=14,
+                         index_n_heads=4, index_block_size=5, index_topk_blocks=1, index_local_blocks=0, index_head_dim=6, swiglu_limit=0.4,
+                         rope_parameters={"rope_type": "linear", "rope_theta": 50.0, "factor": 4.0, "partial_rotary_factor": 0.5}),
+        # as a GGUF has it: layers with experts have an indexer, limit and gain of the activation are constants
+        "gguf": {"num_hidden_layers": 3, "layer_types": [F, "minimax_m3_sparse", "minimax_m3_sparse"], "mlp_layer_types": ["dense", "sparse", "sparse"], "intermediate_size": 14,
+                 "shared_intermediate_size": 14, "index_block_size": 4, "index_topk_blocks": 3, "index_local_blocks": 2, "index_head_dim": 10,
+                 "rope_parameters": {"rope_theta": 50.0, "partial_rotary_factor": 0.5}},
+    },
     "phimoe": {
         "": {"num_hidden_layers": 2, "router_jitter_noise": 0.4, "rope_parameters": {"rope_type": "longrope", "rope_theta": 50.0, "original_max_position_embeddings": 100,
              "short_factor": [1.0, 1.5, 2.0, 2.5], "long_factor": [2.0, 2.5, 3.0, 3.5], "short_mscale": 1.2, "long_mscale": 1.3}},
@@ -640,6 +665,7 @@ INVISIBLE = {
     "glm_moe_dsa": {"head_dim": "the class sets it to qk_rope_head_dim", "mlp_bias": "the class has none"},
     "minicpm3": {"head_dim": "the class sets it to qk_rope_head_dim", "rope_parameters.long_factor": "of long texts"},
     "minimax": {"block_size": "it only cuts the sums"},
+    "minimax_m3_vl_text": {"hidden_act": "the class sets silu, and does not use it", "rotary_dim": "the class reads partial_rotary_factor"},
     "phimoe": {"num_experts_per_tok": "the class always takes two", "rope_parameters.long_factor": "of long texts", "rope_parameters.long_mscale": "of long texts"},
 }
 
