@@ -50,14 +50,19 @@ static bool is_weight_of(const Kernel *k, const Node *product)
 
 static void cost_node(Costing *c, Node *n, int64_t looked_at, bool stored);
 
-/* Of all elements of the keys or values: those that the rows of a call choose. */
-static int64_t chosen_elements(const Costing *c, int64_t all)
+/* Elements of the keys or values that the rows of a call choose.  Each list of a row has its own keys; heads with one list
+ * and one key share them. */
+static int64_t chosen_elements(const Costing *c, const Node *in, int64_t all)
 {
         const Type *t = &c->kernel->attention.score->type, *list = &c->kernel->attention.chosen->in[0]->type;
         const int64_t keys = dim_value(t->dim[t->rank - 1], c->size),
                       rows = dim_value(t->dim[t->rank - 2], c->size);
         const int64_t read = rows * list->dim[list->rank - 1].fixed;
-        return keys > read ? all / keys * read : all;
+        const int64_t lists = type_count(list, c->size) / read,
+                      kept = type_count(&base_of(in)->type, c->size);
+        const Dim *last = &in->type.dim[in->type.rank - 2]; /* [d, keys] or [keys, d] */
+        const int64_t width = dim_value(last[0], c->size) * dim_value(last[1], c->size) / keys;
+        return keys > read ? min_int64(all / keys, max_int64(kept / keys, lists * width)) * read : all;
 }
 
 static void cost_inputs(Costing *c, Node *n, int64_t looked_at)
@@ -68,7 +73,7 @@ static void cost_inputs(Costing *c, Node *n, int64_t looked_at)
                 int64_t all = type_count(&n->in[i]->type, c->size);
                 bool some = n->op == OP_VIEW || (n->op == OP_GATHER && i == 0);
                 if (i == 1 && c->kernel->attention.chosen && n->op == OP_MATMUL)
-                        all = chosen_elements(c, all);
+                        all = chosen_elements(c, n->in[i], all);
                 cost_node(c, n->in[i], some ? min_int64(all, min_int64(own, looked_at)) : all, true);
         }
 }
