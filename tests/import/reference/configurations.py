@@ -272,6 +272,13 @@ CONFIGURATIONS = {
                          per_layer_config={"2": {"v_head_dim": 6}},
                          rope_parameters={S: PLAIN | {"rope_theta": 40.0}, "indexed_attention": PLAIN | {"rope_theta": 50.0}, F: PLAIN | {"rope_theta": 50.0}}),
     },
+    # layers of both kinds of attention and of feed-forward, and texts longer than the distances with a bias
+    "inkling_text": {
+        "": {"num_hidden_layers": 3, "layer_types": ["hybrid_sliding", "hybrid", "hybrid_sliding"], "mlp_layer_types": ["sparse", "sparse", "dense"], "rel_extent": 9, "d_rel": 3,
+             "log_scaling_n_floor": 4, "log_scaling_alpha": 0.5, "route_scale": 1.5, "swa_num_attention_heads": 2, "swa_num_key_value_heads": 1, "swa_head_dim": 10},
+        "other": flipped(num_hidden_layers=2, layer_types=["hybrid", "hybrid"], mlp_layer_types=["dense", "sparse"], rel_extent=30, d_rel=5, shared_expert_sink=True,
+                         hidden_act="gelu", n_shared_experts=1, unpadded_vocab_size=33, conv_kernel_size=2, num_key_value_heads=4, logits_mup_width_multiplier=2.0),
+    },
     "longcat_flash": {"": {"head_dim": 4, "zero_expert_num": 3, "num_layers": 2, "moe_topk": 3},
                       "other": flipped(attention_bias=False, head_dim=4, zero_expert_num=0, num_layers=1)},
     "moss_transcribe_diarize": {"": {
@@ -660,6 +667,8 @@ INVISIBLE = {
     "deepseek_v32": {"head_dim": "the class sets it to qk_rope_head_dim", "mlp_bias": "the class has none"},
     "dots3_note_text": {"head_dim": "only sizes of layers with a window must agree with it", "mlp_bias": "the class has none"}
                        | {f"rope_parameters.{t}.partial_rotary_factor": "the class computes it" for t in (S, F, "indexed_attention")},
+    "inkling_text": {"rms_norm_eps_moe_gate": "the class reads it nowhere", "shared_expert_sink": "the class reads it nowhere", "number_of_conv_states": "of caches",
+                     **{k: "of layers that predict further tokens" for k in ("chain_hidden_post_norm", "mtp_hidden_states_first")}},
     "axk2": {"head_dim": "the class sets it to qk_rope_head_dim"},
     "qwen4_exp_text": {"number_of_conv_states": "the class computes it"},
     "glm_moe_dsa": {"head_dim": "the class sets it to qk_rope_head_dim", "mlp_bias": "the class has none"},
