@@ -286,6 +286,15 @@ CONFIGURATIONS = {
         "other": flipped(num_hidden_layers=3, layer_types=["hybrid", "hybrid", "hybrid"], n_layers_per_attn_res_block=1, rel_extent=30, d_rel=5, unpadded_vocab_size=33,
                          conv_kernel_size=2, num_key_value_heads=1, log_scaling_n_floor=9, final_logit_softcapping=5.0),
     },
+    "inkling2_loop_text": {
+        "": {"num_hidden_layers": 8, "layer_types": [*["hybrid_sliding", "hybrid"] * 4], "n_layers_per_attn_res_block": 2, "rel_extent": 9, "d_rel": 3,
+             "log_scaling_n_floor": 4, "log_scaling_alpha": 0.5, "route_scale": 1.5, "swa_num_attention_heads": 2, "swa_num_key_value_heads": 1, "swa_head_dim": 10,
+             "qk_l2_clip_threshold": 2.0, "rel_l2_clip_threshold": 0.8, "mlp_gate_softcap": 0.7, "mlp_up_softcap": 0.9, "final_logit_softcapping": 2.0,
+             "loop_layer_index_start": 2, "loop_layer_index_end": 6, "loop_num_passes": 3, "loop_gate_rank": 5},
+        "other": flipped(num_hidden_layers=3, layer_types=["hybrid", "hybrid", "hybrid"], n_layers_per_attn_res_block=1, rel_extent=30, d_rel=5, unpadded_vocab_size=33,
+                         conv_kernel_size=2, num_key_value_heads=1, log_scaling_n_floor=9, final_logit_softcapping=5.0,
+                         loop_layer_index_start=1, loop_layer_index_end=3, loop_num_passes=2, loop_gate_rank=5),
+    },
     "longcat_flash": {"": {"head_dim": 4, "zero_expert_num": 3, "num_layers": 2, "moe_topk": 3},
                       "other": flipped(attention_bias=False, head_dim=4, zero_expert_num=0, num_layers=1)},
     "moss_transcribe_diarize": {"": {
@@ -674,7 +683,7 @@ INVISIBLE = {
     "deepseek_v32": {"head_dim": "the class sets it to qk_rope_head_dim", "mlp_bias": "the class has none"},
     "dots3_note_text": {"head_dim": "only sizes of layers with a window must agree with it", "mlp_bias": "the class has none"}
                        | {f"rope_parameters.{t}.partial_rotary_factor": "the class computes it" for t in (S, F, "indexed_attention")},
-    "inkling2_text": {"hidden_act": "the class reads it nowhere"},
+    "inkling2_text": {"hidden_act": "the class reads it nowhere"}, "inkling2_loop_text": {"hidden_act": "the class reads it nowhere"},
     "inkling_text": {"rms_norm_eps_moe_gate": "the class reads it nowhere", "shared_expert_sink": "the class reads it nowhere", "number_of_conv_states": "of caches",
                      **{k: "of layers that predict further tokens" for k in ("chain_hidden_post_norm", "mtp_hidden_states_first")}},
     "axk2": {"head_dim": "the class sets it to qk_rope_head_dim"},
