@@ -374,8 +374,7 @@ static void evaluate_product(const double *restrict a, const double *restrict b,
         }
 }
 
-/* Size of the groups in which a product with weights in blocks rounds its left operand; 0: not rounded. */
-static int quantised_group(const Node *node)
+int rounded_group(const Node *node)
 {
         int axis;
         const Node *of = product_weight(node->in[1], &axis);
@@ -395,7 +394,7 @@ static void evaluate_matmul(const Node *node, const int64_t *size, const double 
                 return;
         do {
                 evaluate_product(in[0] + loops.at[0], in[1] + loops.at[1], y, m, k, n, node->attr.index,
-                                 quantised_group(node));
+                                 rounded_group(node));
                 y += m * n;
         } while (advance(&loops, 0));
 }

@@ -615,6 +615,8 @@ double op_of(Op op, double a, double b, double c);
 /* contracted.c: the weight that is a product's right operand, whole, maybe transposed, and the axis that
  * is summed over; or NULL. */
 Node *product_weight(Node *right, int *contracted);
+/* Size of the groups in which a product with weights in blocks rounds its left operand to codes; 0: it does not. */
+int rounded_group(const Node *product);
 /* Whether the rows of a product's left operand are counted by two sizes of the call.  Such a product is
  * computed in several passes over its rows, and its weight has no blocks. */
 bool has_rows_in_turns(const Node *left);
