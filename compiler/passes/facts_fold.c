@@ -77,7 +77,7 @@ Fact fact_of_argmax(const Facts *f, const Fact *a, const Type *t, int axis)
         y.kinds = ZERO | POSITIVE;
         y.exact_zero = true;
         if (dim_is_fixed(t->dim[axis]))
-                y.integer = cases_range(facts_maker(f), 0, t->dim[axis].fixed - 1);
+                y.integer = cases_range(facts_maker(f), 0, max_int64(t->dim[axis].fixed - 1, 0));
         return y;
 }
 
