@@ -6,6 +6,7 @@
 For each architecture of models/lib/huggingface.model: each key that an item reads with a number, a text, a truth or none as its default,
 where the class of that architecture's configuration says something else.  A key that the class lacks is of older versions."""
 import os
+import pprint
 import re
 import subprocess
 import sys
@@ -133,7 +134,7 @@ def main(lathe):
                     continue
                 compared += 1
                 if not same(value, theirs[key]):
-                    print(f"{name}\t{architecture}\t{key}\t{value}\t{str(theirs[key])[:60]}")
+                    print(f"{name}\t{architecture}\t{key}\t{value}\t{(pprint.pformat(theirs[key], width=10**6) if isinstance(theirs[key], dict) else str(theirs[key]))[:60]}")
     print(f"# {compared} defaults compared")
 
 
