@@ -41,9 +41,11 @@ const ask = async (kind, value, part) => {
     return { tokens: 1, rate: 1, first: 1, hash: 'x' };
   }
   if (kind === 'tokens') return { texts: texts[turn], given: 1 };
-  const n = texts[turn].length, weights = new Float32Array(n * n).fill(0);
-  for (let row = 0; row < n; row++) weights[row * n + (turn ? row : 1)] = 1; // the first text looks at its token 1, the second at itself
-  return { first: 0, rows: n, weights };
+  // Pieces of two tokens, the last one shorter.  The first text looks at its token 1, but for head 0 of layer 1, at token 0; the second at itself.
+  const first = value.at - value.at % 2, rows = Math.min(2, texts[turn].length - first), columns = first + rows, weights = new Float32Array(4 * rows * columns);
+  for (let map = 0; map < 4; map++)
+    for (let row = 0; row < rows; row++) weights[(map * rows + row) * columns + (turn ? first + row : map === 2 ? 0 : 1)] = 1;
+  return { first, rows, weights };
 };
 const context = vm.createContext({
   $, document: { createElement: () => new Element() }, Option: class extends Element {}, state: () => {}, Map, Float64Array, Math,
@@ -53,7 +55,7 @@ vm.runInContext(/^function samplingOf[^]*?\n}\n/m.exec(fs.readFileSync(`${runtim
 for (const name of ['page_attention.js', 'page_generate.js']) vm.runInContext(fs.readFileSync(`${runtime}/${name}`, 'utf8'), context, { filename: name });
 const sampling = { values: { temperature: 0.6, top: 0.95, k: 20 }, source: 'as in loop generate' }, fields = ['temperature', 'top', 'k', 'min', 'repetition'];
 for (const id of fields) $(id).parentElement = { hidden: true };
-ready({ ask, config: { layers: 1, heads: 1, context: 8, sampling }, fault });
+ready({ ask, config: { layers: 2, heads: 2, context: 8, sampling }, fault });
 verdict('settings of sampling are in the form', fields.map(id => `${$(id).value} ${$(id).parentElement.hidden}`).join() === '0.6 false,0.95 false,20 false,0 true,0 true',
   fields.map(id => `${$(id).value} ${$(id).parentElement.hidden}`));
 verdict('... and their source', $('hint').textContent.endsWith(' Sampling: as in loop generate.'), $('hint').textContent);
@@ -81,7 +83,14 @@ await end();
 verdict('the text of a model is text', $('text').textContent === '<s><b>one</b> two three', $('text').textContent);
 verdict('attention after it', !$('attention').hidden);
 await point(3);
-verdict('what a token of it looks at', $('looked').textContent.startsWith('“three” looks at “<b>one</b>” 100.0 %'), $('looked').textContent);
+verdict('what a token of it looks at', $('looked').textContent.startsWith('“three” looks at “<b>one</b>” 75.0 %, “<s>” 25.0 %'), $('looked').textContent);
+[$('layer').value, $('head').value] = [1, 0];
+$('head').onchange();
+await settle();
+verdict('... by one head', $('looked').textContent.startsWith('“three” looks at “<s>” 100.0 %'), $('looked').textContent);
+await point(2);
+verdict('... what another token looks at', $('looked').textContent.startsWith('“two” looks at “<s>” 100.0 %'), $('looked').textContent);
+$('layer').value = $('head').value = -1;
 
 end = await tell();
 verdict('the attention of the text before is gone', $('attention').hidden, 'it is still shown');
