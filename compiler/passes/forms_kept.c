@@ -4,6 +4,8 @@
  *   qkv = x @ W'         [time, 3 d]        read whole only through views k and v: these are kept, 2 d per position, not qkv
  *   k, v = views of it
  *
+ *   s = sum of experts   [1, time, d]       a convolution reads its view [time, d]: the view is kept, since it can be a window
+ *
  *   J = join(c, r)                          read whole: J is kept, but where its parts are kept anyway, need no state (weights, indices), or
  *                                           repeat a smaller value: then these are, and J is put together in
  *                                           each call
@@ -61,11 +63,39 @@ static bool shows_positions(const Forms *forms, const Node *n)
         return growing == 1;
 }
 
-/* If only views need a state whole, and together they show less than all of it, the views are kept. */
+/* The axis of positions in n's type; -1: none. */
+static int positions_axis(const Forms *forms, const Node *n)
+{
+        int axis = n->type.rank - 1;
+        while (axis >= 0 && !n->type.dim[axis].per[forms->time])
+                axis--;
+        return axis;
+}
+
+/* Whether a view of n that only pads need whole, as for a convolution, removes the axes of size 1 before the
+ * positions.  Of a state with the positions first, a convolution's window is kept (plan/window.c). */
+static bool brings_positions_first(const Forms *forms, const Uses *u, const Node *view, const Node *n)
+{
+        int axis = positions_axis(forms, n);
+        for (int i = 0; i < axis; i++)
+                if (!dim_is(n->type.dim[i], 1))
+                        return false;
+        for (int k = 0; k < u->nuser[view->id]; k++) {
+                const Node *user = u->user[view->id][k];
+                for (int i = 0; i < user->nin; i++)
+                        if (user->op != OP_PAD && user->in[i] == view && wants_whole(forms, user, i))
+                                return false;
+        }
+        return axis > 0 && view->type.rank > 1 && positions_axis(forms, view) == 0;
+}
+
+/* If only views need a state whole, and together they show less than all of it, the views are kept.  So is the
+ * only view if a convolution reads it and it shows all, with the positions first. */
 static bool keep_views(Forms *forms, const Uses *u, const Node *n)
 {
         double all = 0;
         int views = 0;
+        bool first = false;
         if (n->op == OP_CARRY || n->op == OP_RESULT || n->op == OP_INPUT)
                 return false;
         for (int k = 0; k < u->nuser[n->id]; k++) {
@@ -78,9 +108,9 @@ static bool keep_views(Forms *forms, const Uses *u, const Node *n)
                 if (user->op != OP_VIEW || user->body != n->body || !shows_positions(forms, user))
                         return false;
                 all += floats(forms, user);
-                views++;
+                first = views++ == 0 && brings_positions_first(forms, u, user, n);
         }
-        if (!views || all >= floats(forms, n))
+        if (!views || (first ? all > floats(forms, n) : all >= floats(forms, n)))
                 return false;
         for (int k = 0; k < u->nuser[n->id]; k++) {
                 const Node *user = u->user[n->id][k];
