@@ -319,7 +319,8 @@ class Formulas:
             if isinstance(s[0], int):
                 found += [(f"{n}[{r.below(s[0])}]", s[1:]), (f"{n}[-1]", s[1:])]
                 ids = [r.below(s[0]) for _ in range(1 + r.below(4))]
-                found += [(f"{n}[{ids}]", [len(ids)] + s[1:])]
+                rows = f"range({len(ids)})" if ids == list(range(len(ids))) else ids
+                found += [(f"{n}[{rows}]", [len(ids)] + s[1:])]
         if len(s) > 2:
             order = list(range(len(s)))
             order = order[1:] + order[:1] if r.chance(50) else order[::-1]
