@@ -95,7 +95,7 @@ static bool keep_views(Forms *forms, const Uses *u, const Node *n)
 {
         double all = 0;
         int views = 0;
-        bool first = false;
+        bool only_view = false; /* which a convolution reads */
         if (n->op == OP_CARRY || n->op == OP_RESULT || n->op == OP_INPUT)
                 return false;
         for (int k = 0; k < u->nuser[n->id]; k++) {
@@ -108,9 +108,9 @@ static bool keep_views(Forms *forms, const Uses *u, const Node *n)
                 if (user->op != OP_VIEW || user->body != n->body || !shows_positions(forms, user))
                         return false;
                 all += floats(forms, user);
-                first = views++ == 0 && brings_positions_first(forms, u, user, n);
+                only_view = views++ == 0 && brings_positions_first(forms, u, user, n);
         }
-        if (!views || (first ? all > floats(forms, n) : all >= floats(forms, n)))
+        if (!views || (only_view ? all > floats(forms, n) : all >= floats(forms, n)))
                 return false;
         for (int k = 0; k < u->nuser[n->id]; k++) {
                 const Node *user = u->user[n->id][k];

@@ -376,12 +376,13 @@ bool checkpoint_read_f64(const CkTensor *tensor, int64_t first, int64_t count, d
                         memcpy(out, (const char *)tensor->data + 8 * first, (size_t)count * sizeof *out);
                 return true;
         }
-        for (int64_t i = 0, x; i < count && tensor->dtype == CK_I64; i++) {
-                memcpy(&x, (const char *)tensor->data + 8 * (first + i), sizeof x);
-                out[i] = (double)x;
-        }
-        if (tensor->dtype == CK_I64)
+        if (tensor->dtype == CK_I64) {
+                for (int64_t i = 0, x; i < count; i++) {
+                        memcpy(&x, (const char *)tensor->data + 8 * (first + i), sizeof x);
+                        out[i] = (double)x;
+                }
                 return true;
+        }
         for (int64_t done = 0; done < count;) {
                 int64_t n = count - done < AT_ONCE ? count - done : AT_ONCE;
                 widen_tensor(tensor, first + done, n, part);
