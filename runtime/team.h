@@ -68,6 +68,9 @@ typedef struct {
 } TeamMember;
 struct Team {
         int threads;
+#if !defined(EMITTED)
+        int asleep; /* the threads sleep as soon as they wait: for many short runs beside others */
+#endif
         pid_t process; /* the process of the threads */
         void (*program)(void *arg, int thread); /* NULL: the threads end */
         void *arg;
@@ -177,6 +180,10 @@ static inline void team_reset(Team *team, int threads)
         team->patience = pthread_num_processors_np() >= threads ? 200000 : 20000;
 #else
         team->patience = sysconf(_SC_NPROCESSORS_ONLN) >= threads ? 200000 : 20000;
+#endif
+#if !defined(EMITTED)
+        if (team->asleep)
+                team->patience = -1;
 #endif
         atomic_init(&team->arrived, 0);
         atomic_init(&team->phase, 0);

@@ -446,6 +446,8 @@ const char *test_run_engine(Plan *p, const float *weights, JitMode mode, TestRun
         const char *error = NULL;
         t.engine = engine_new(p, weights, max_threads(result), mode, &error);
         if (t.engine)
+                error = engine_sleep(t.engine);
+        if (t.engine && !error)
                 error = engine_share_weights(t.engine);
         if (t.engine && !error)
                 error = jit_run_all(&t);

@@ -220,6 +220,13 @@ const char *engine_set_threads(Engine *e, int threads)
         return e->has_team ? ranks_set_threads(e, threads) : "threads can't be started";
 }
 
+const char *engine_sleep(Engine *e)
+{
+        e->team.asleep = true;
+        const char *why = ranks_sleep(e);
+        return why ? why : engine_set_threads(e, e->instance->threads);
+}
+
 void engine_interrupt(Engine *e, bool stop)
 {
         atomic_store(&e->interrupted, stop);

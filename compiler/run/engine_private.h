@@ -61,6 +61,7 @@ static inline EngineInstance *range_views(const Engine *e, const EngineInstance 
 int rank_count(const Engine *e);
 const char *ranks_start(Engine *e, int threads); /* after take_memory() */
 void ranks_stop(Engine *e);
+const char *ranks_sleep(Engine *e);
 const char *ranks_set_threads(Engine *e, int threads);
 const char *run_ranks(Engine *e);
 /* distance in bytes from the first rank's memory to this one's, which has the same layout */

@@ -233,6 +233,18 @@ void ranks_stop(Engine *e)
         free(e->rank);
 }
 
+const char *ranks_sleep(Engine *e)
+{
+        for (int r = 1; e->rank && r < rank_count(e); r++)
+                e->rank[r].team.asleep = true;
+        if (!e->has_rank_team)
+                return NULL;
+        team_stop(&e->rank_team);
+        e->rank_team.asleep = true;
+        e->has_rank_team = !team_start(&e->rank_team, rank_count(e));
+        return e->has_rank_team ? NULL : "threads can't be started";
+}
+
 const char *ranks_set_threads(Engine *e, int threads)
 {
         for (int r = 1; e->rank && r < rank_count(e); r++) {

@@ -50,6 +50,8 @@ void engine_free(Engine *e);
 const char *engine_share_weights(Engine *e);
 /* Continues with another number of threads, at most the initial one. */
 const char *engine_set_threads(Engine *e, int threads);
+/* Its threads sleep whenever they wait, and do not spin: for many short runs beside other work. */
+const char *engine_sleep(Engine *e);
 /* Overwrites data of earlier calls with noise, as far as that is fast: a new sequence must not depend on
  * it. */
 void engine_forget(Engine *e);
