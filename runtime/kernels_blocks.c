@@ -1,11 +1,15 @@
 /*
  * Products with weights in blocks, compiled into lathe once for each target.  See kernels.c.
  */
-#define STORAGES(S)                                                                                          \
-        S(CODE_TILES, Q8_0)                                                                                  \
-        S(CODE_TILES, Q4_0)                                                                                  \
-        S(CODE_TILES, Q4_1) S(CODE_TILES, MXFP4) S(CODE_TILES, Q4_K) S(CODE_TILES, Q5_K) S(CODE_TILES, Q6_K)
+#include "../compiler/graph/block_storages.h"
+#define TILES_OF_BLOCKS(S, NAME, ...) S(CODE_TILES, NAME)
+#define STORAGES(S) BLOCK_STORAGES(TILES_OF_BLOCKS, S)
 #include "../compiler/run/kernel_files_private.h"
+
+#define HAS_SIZE(of, NAME, name, steps, bytes, halves)                                                       \
+        _Static_assert(BLOCK_##NAME == bytes && HAS_##NAME,                                                  \
+                       "rows of block_storages.h agree with tile.h and facts.h");
+BLOCK_STORAGES(HAS_SIZE, )
 
 static void any_matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes, const int32_t *active,
                               int64_t rows, int k, const void *w, int storage, int group,

@@ -49,20 +49,10 @@ static void emit_tables(const Emit *e, Text *c)
 /* Content of a 4-byte word of the weights; the value is the number of elements. */
 typedef enum { ONE_FLOAT = 1, TWO_HALVES = 2, FOUR_BYTES = 4 } Word;
 
-/* Bytes at the start of a block of 16 outputs (runtime/blocks.h) that are 16-bit numbers.  The rest is
- * bytes. */
-static int64_t block_halves(Storage s)
-{
-        return s == STORAGE_Q4_1 || s == STORAGE_Q4_K || s == STORAGE_Q5_K ? 64 : 32;
-}
-
 static Word word_at(Storage s, int64_t byte)
 {
-        if (s == STORAGE_F16 || s == STORAGE_BF16)
-                return TWO_HALVES;
-        return !is_in_blocks(s)                                 ? ONE_FLOAT
-               : byte % storage_info[s].bytes < block_halves(s) ? TWO_HALVES
-                                                                : FOUR_BYTES;
+        const StorageInfo *info = &storage_info[s];
+        return !info->halves ? ONE_FLOAT : byte % info->bytes < info->halves ? TWO_HALVES : FOUR_BYTES;
 }
 
 /* Content of each word.  *narrow: whether some are not floats. */

@@ -140,7 +140,7 @@ static bool prescribes(const Emit *e)
                loop_setting(graph_loop(g, "generate"), "min_new_tokens") || repeats_no_ngram(g);
 }
 
-/* Every fact: its name and value.  e: the program; p: its plan; u: uses of kernels; o: options, NULL for
+/* Every fact but those of block_storages.h: its name and value.  e: the program; p: its plan; u: uses of kernels; o: options, NULL for
  * an engine. */
 #define FACTS(FACT)                                                                                          \
         FACT(STORAGES, wide || narrow)                                                                       \
@@ -154,13 +154,6 @@ static bool prescribes(const Emit *e)
         FACT(BLOCKS, blocks)                                                                                 \
         FACT(BLOCKS_OF_32, has_blocks_of(&u, 32))                                                            \
         FACT(BLOCKS_OF_256, has_blocks_of(&u, 256))                                                          \
-        FACT(Q8_0, u.storage[STORAGE_Q8_0])                                                                  \
-        FACT(Q4_0, u.storage[STORAGE_Q4_0])                                                                  \
-        FACT(Q4_1, u.storage[STORAGE_Q4_1])                                                                  \
-        FACT(MXFP4, u.storage[STORAGE_MXFP4])                                                                \
-        FACT(Q4_K, u.storage[STORAGE_Q4_K])                                                                  \
-        FACT(Q5_K, u.storage[STORAGE_Q5_K])                                                                  \
-        FACT(Q6_K, u.storage[STORAGE_Q6_K])                                                                  \
         FACT(ACTIVE_ROWS, u.active_rows)                                                                     \
         FACT(KEY_ROWS, u.key_rows)                                                                           \
         FACT(KEY_TILES, u.key_tiles)                                                                         \
@@ -208,7 +201,8 @@ static bool prescribes(const Emit *e)
         FACT(INPUTS, main_is(e, LOOP_denoise) && denoise_has_inputs(e->g, o->main_loop))
 
 #define FACT_HOLDS(name, holds) {"HAS_" #name, 1},
-const CFact all_facts[] = {FACTS(FACT_HOLDS){"EMITTED", 1}, {NULL, 0}};
+#define STORAGE_HOLDS(of, name, ...) {"HAS_" #name, 1},
+const CFact all_facts[] = {FACTS(FACT_HOLDS) BLOCK_STORAGES(STORAGE_HOLDS, ){"EMITTED", 1}, {NULL, 0}};
 
 /* Macros of machines and compilers whose definition is known for a program for one machine.  Of the last
  * two only a definition is known. */
@@ -240,7 +234,8 @@ const CFact *program_facts(const Emit *e)
                    narrow = u.state[STORAGE_F16] || u.state[STORAGE_BF16] || u.storage[STORAGE_Q8];
         const bool blocks = graph_has_blocks(p->graph);
 #define FACT_OF(name, holds) {"HAS_" #name, holds},
-        const CFact fact[] = {FACTS(FACT_OF){"EMITTED", 1}, {NULL, 0}};
+#define STORAGE_USED(of, name, ...) {"HAS_" #name, u.storage[STORAGE_##name]},
+        const CFact fact[] = {FACTS(FACT_OF) BLOCK_STORAGES(STORAGE_USED, ){"EMITTED", 1}, {NULL, 0}};
         const int n = sizeof fact / sizeof *fact;
         CFact *list = NEW_ARRAY(p->graph->arena, CFact, n + MACHINE_MACROS + 1);
         memcpy(list, fact, sizeof fact);

@@ -101,11 +101,11 @@ typedef struct {
         const char *name, *text, *c; /* "F64", "f64", "double" */
         int values;
         int64_t bytes;
-        int codes;
+        int halves, codes;
         const char *one, *set, *load, *gather, *gather_wide, *store; /* see storage.def */
 } StorageInfo;
 extern const StorageInfo storage_info[STORAGE_COUNT];
-#define WEIGHT_STORAGES (STORAGE_Q6_K + 1)          /* the first types are those of weights */
+#define WEIGHT_STORAGES ((int)STORAGE_I32)          /* the first types are those of weights */
 bool is_in_blocks(Storage s);                       /* whether several elements share a scale */
 int64_t storage_size(Storage s, int64_t elements);  /* bytes of whole blocks with this number of elements */
 int64_t storage_elements(Storage s, int64_t bytes); /* number of elements in whole blocks */

@@ -102,10 +102,10 @@ static void put_q6_k(const uint8_t *from, int64_t lane, uint8_t *to)
 
 void panel_block(Storage s, const uint8_t *const row[16], uint8_t *to)
 {
-        static void (*const put[WEIGHT_STORAGES])(const uint8_t *from, int64_t lane, uint8_t *to) = {
-                [STORAGE_Q8_0] = put_q8_0,   [STORAGE_Q4_0] = put_q4_0, [STORAGE_Q4_1] = put_q4_1,
-                [STORAGE_MXFP4] = put_mxfp4, [STORAGE_Q4_K] = put_q4_k, [STORAGE_Q5_K] = put_q5_k,
-                [STORAGE_Q6_K] = put_q6_k};
+#define PUT(of, NAME, name, ...) [STORAGE_##NAME] = put_##name,
+        static void (*const put[WEIGHT_STORAGES])(const uint8_t *from, int64_t lane,
+                                                  uint8_t *to) = {BLOCK_STORAGES(PUT, )};
+#undef PUT
         memset(to, 0, (size_t)storage_info[s].bytes);
         for (int lane = 0; lane < LANES; lane++)
                 if (row[lane])

@@ -21,12 +21,11 @@ bool weights_check(const Graph *g, Diag *diag)
 /* ---- storage ---- */
 
 /* Type of each storage in a checkpoint. */
-static const CkType file_type[] = {
-        [STORAGE_F32] = CK_F32,     [STORAGE_F16] = CK_F16,   [STORAGE_BF16] = CK_BF16,
-        [STORAGE_Q8_0] = CK_Q8_0,   [STORAGE_Q4_0] = CK_Q4_0, [STORAGE_Q4_1] = CK_Q4_1,
-        [STORAGE_MXFP4] = CK_MXFP4, [STORAGE_Q4_K] = CK_Q4_K, [STORAGE_Q5_K] = CK_Q5_K,
-        [STORAGE_Q6_K] = CK_Q6_K};
-_Static_assert(sizeof file_type / sizeof *file_type == WEIGHT_STORAGES, "each storage of weights has a type");
+#define TYPE_OF_BLOCKS(of, NAME, ...) [STORAGE_##NAME] = CK_##NAME,
+static const CkType file_type[WEIGHT_STORAGES] = {[STORAGE_F32] = CK_F32,
+                                                  [STORAGE_F16] = CK_F16,
+                                                  [STORAGE_BF16] = CK_BF16,
+                                                  BLOCK_STORAGES(TYPE_OF_BLOCKS, )};
 
 CkType storage_type(Storage s)
 {

@@ -26,13 +26,14 @@
 #include "n16.h"
 
 #include "../../runtime/blocks.h"
+#include "../../compiler/graph/block_storages.h"
 /* clang-format off */
+#define TILES_OF_BLOCKS(S, NAME, ...) S(CODE_TILES, NAME)
 #define STORAGES(S)                                                                                          \
         S(TILES, F32)                                                                                        \
         S(TILES, F16)                                                                                        \
         S(TILES, BF16)                                                                                       \
-        S(CODE_TILES, Q8_0) S(CODE_TILES, Q4_0) S(CODE_TILES, Q4_1) S(CODE_TILES, MXFP4) S(CODE_TILES, Q4_K) \
-                S(CODE_TILES, Q5_K) S(CODE_TILES, Q6_K)
+        BLOCK_STORAGES(TILES_OF_BLOCKS, S)
 /* clang-format on */
 #include "../runtime/tiles.h"
 
@@ -208,13 +209,8 @@ PREFILL(prefill_small, 128, 144, 288, STORAGE_F32)
                 PRODUCTS(128, 2048, 2048, storage, (int64_t)16 << 20)                                        \
                 return 2.0 * 128 * 2048 * 2048 * (double)count / (now() - t) * 1e-9;                         \
         }
-BLOCKS(q8_0, STORAGE_Q8_0)
-BLOCKS(q4_0, STORAGE_Q4_0)
-BLOCKS(q4_1, STORAGE_Q4_1)
-BLOCKS(mxfp4, STORAGE_MXFP4)
-BLOCKS(q4_k, STORAGE_Q4_K)
-BLOCKS(q5_k, STORAGE_Q5_K)
-BLOCKS(q6_k, STORAGE_Q6_K)
+#define BENCH_BLOCKS(of, NAME, name, ...) BLOCKS(name, STORAGE_##NAME)
+BLOCK_STORAGES(BENCH_BLOCKS, )
 
 /* Attention of `rows` rows at the end of `keys` keys; bytes of keys and values, and flops, a second.  in_rows: keys lie so; where values are
  * narrower than keys they are their first columns. */
@@ -291,13 +287,12 @@ int main(int argc, char **argv)
                 {"prefill bf16 16x3072x768", "GF/s", prefill_16_bf16, fma_peak},
                 {"prefill f32 512x2048x2048", "GF/s", prefill_512, fma_peak},
                 {"prefill f32 128x144x288", "GF/s", prefill_small, fma_peak},
-#define OF_BLOCKS(name)                                                                                      \
+#define OF_BLOCKS(of, NAME, name, ...)                                                                       \
         {"decode " #name, "GB/s", decode_##name, read_ceiling},                                              \
                 {"4 rows " #name, "GB/s", few_##name, read_ceiling},                                         \
                 {"prefill " #name " 128x2048x2048", "Gop/s", prefill_##name, dot_peak},
-                OF_BLOCKS(q8_0) OF_BLOCKS(q4_0) OF_BLOCKS(q4_1) OF_BLOCKS(mxfp4) OF_BLOCKS(q4_k)
-                        OF_BLOCKS(q5_k) OF_BLOCKS(q6_k){"attention 1 row, 4096 keys", "GB/s",
-                                                        attention_decode, read_ceiling},
+                BLOCK_STORAGES(OF_BLOCKS, ){"attention 1 row, 4096 keys", "GB/s", attention_decode,
+                                            read_ceiling},
                 {"attention 4 heads grouped", "GB/s", attention_grouped, read_ceiling},
                 {"attention 2048 x 2048 causal", "GF/s", attention_prefill, fma_peak},
                 {"attention 128 x 128, dim 48", "GF/s", attention_short, fma_peak},

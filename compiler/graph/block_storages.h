@@ -1,0 +1,24 @@
+/*
+ * Storage types of weights in blocks, one row each: ROW(of, NAME, name, steps, bytes, halves).  `of` is passed on to each row.
+ *
+ *   NAME    its name: STORAGE_NAME here and in runtime/tile.h, CK_NAME of weights/types.def, HAS_NAME of the facts
+ *   name    in text, as a type of --quant; put_name() in weights/panel_blocks.c makes its blocks
+ *   steps   of k in a block of 16 outputs; activations that are multiplied by it are quantised in groups of this size
+ *   bytes   of this block, as BLOCK_NAME in runtime/tile.h
+ *   halves  bytes at its beginning that are 16-bit numbers
+ *
+ * The order is that of the numbers in runtime/tile.h: blocks of 32 before those of 256.
+ */
+#ifndef BLOCK_STORAGES_H
+#define BLOCK_STORAGES_H
+
+#define BLOCK_STORAGES(ROW, of)                                                                              \
+        ROW(of, Q8_0, q8_0, 32, 544, 32)                                                                     \
+        ROW(of, Q4_0, q4_0, 32, 288, 32)                                                                     \
+        ROW(of, Q4_1, q4_1, 32, 320, 64)                                                                     \
+        ROW(of, MXFP4, mxfp4, 32, 288, 32)                                                                   \
+        ROW(of, Q4_K, q4_k, 256, 2368, 64)                                                                   \
+        ROW(of, Q5_K, q5_k, 256, 2880, 64)                                                                   \
+        ROW(of, Q6_K, q6_k, 256, 3360, 32)
+
+#endif
