@@ -1,39 +1,15 @@
 /*
- * Products with weights of few bits: blocks of codes with scales, and activations as codes of 8 bits.
- *
- * A block is 16 outputs by 32, or 256, steps of k.  Its value at output l, step i:
- *
- *      q8_0         d q                 per output
- *      q4_0         d (q - 8)
- *      q4_1         d q + m
- *      mxfp4        d v[q]              d a power of two, v = 0 1/2 1 3/2 2 3 4 6 and their negatives
- *      q4_k, q5_k   (d s) q - dmin m    s and m of each 32 steps
- *      q6_k         (d s) (q - 32)      s of each 16 steps
+ * Products with weights of few bits (block_values.h), and activations as codes of 8 bits.
  *
  * A row of activations becomes codes once for all products that read it: of each 32, or 256, a = the largest size, scale =
  * a / 127, code = x (127 / a) rounded to even.  If a is below 1e-30 all are 0; a group with a value that is not finite has the scale NaN.
  * Sums of codes are exact integers; an output is one chain over the blocks in order, written at add_dots() and add_scaled_dots().
  * docs/numerics.md defines all of it.
  *
- * Layout of a block in memory, for all 16 outputs; codes are in groups of four steps, [16][4] bytes to a line of 64:
- *
- *      q8_0         d f16 [16]; codes [8][16][4]
- *      q4_0         d f16 [16]; codes [4][16][4]: steps 8 j to 8 j + 3 in the low halves of line j, the next four in the high ones
- *      q4_1         d f16 [16]; m f16 [16]; codes as q4_0
- *      mxfp4        d / 2 bf16 [16]; codes as q4_0
- *      q4_k         d f16 [16]; dmin f16 [16]; s [8][16]; m [8][16]; codes of each 32 steps as q4_0
- *      q5_k         the same; after the codes of each 32 steps come their fifth bits, a bit for each byte [8][8]
- *      q6_k         d f16 [16]; s int8 [16][16]; of each 16 steps the lower four bits as q4_0, then the upper two: bits 2 j for line j
- *
- * So a block is read from its first byte to its last.
- *
- * Needs tile.h, headers n16 and dot, and narrow.h.
+ * Needs tile.h, headers n16 and dot, narrow.h and block_values.h.
  */
 
 #include <string.h>
-
-/* Twice the values of mxfp4, and 12. */
-static const uint8_t mxfp4_values[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
 
 /* --- activations --- */
 
@@ -123,142 +99,42 @@ KERNEL void codes_of_rows(void *to, const float *x, int64_t ldx, const int32_t *
         }
 }
 
-/* --- one element --- */
-
-KERNEL float block_at_f16(const uint8_t *p, int lane)
-{
-        uint16_t half;
-        memcpy(&half, p + 2 * lane, 2);
-        return f16_at(&half, 0);
-}
-
-/* The four bits of step i in lines of 64 bytes. */
-KERNEL int block_nibble(const uint8_t *lines, int step, int lane)
-{
-        return lines[step / 8 * 64 + 4 * lane + step % 4] >> (step & 4) & 15;
-}
-
-/* Number of steps that share a scale in a block of 256. */
-KERNEL int part_steps(int storage)
-{
-        return storage == STORAGE_Q6_K ? 16 : 32;
-}
-
-/* The codes of a part: the lower four bits, then the upper ones. */
-KERNEL const uint8_t *part_codes(int storage, const uint8_t *p, int part)
-{
-        const int upper = storage == STORAGE_Q4_K ? 0 : 64;
-        return p + (storage == STORAGE_Q6_K ? 288 : 320) + part * (8 * part_steps(storage) + upper);
-}
-
-/* One element of a block of 256. */
-KERNEL float super_at(int storage, const uint8_t *p, int step, int lane)
-{
-        const int steps = part_steps(storage), part = step / steps, at = step % steps,
-                  own = 4 * lane + step % 4;
-        const uint8_t *codes = part_codes(storage, p, part), *upper = codes + 8 * steps;
-        int code = block_nibble(codes, at, lane);
-#if HAS_Q6_K
-        if (storage == STORAGE_Q6_K) {
-                code |= (upper[own] >> at / 4 * 2 & 3) << 4;
-                return block_at_f16(p, lane) * (float)(int8_t)p[32 + 16 * part + lane] * (float)(code - 32);
-        }
-#endif
-#if HAS_Q5_K
-        if (storage == STORAGE_Q5_K)
-                code |= (upper[8 * (at / 4) + own / 8] >> own % 8 & 1) << 4;
-#else
-        (void)upper, (void)own;
-#endif
-        return block_at_f16(p, lane) * (float)p[64 + 16 * part + lane] * (float)code -
-               block_at_f16(p + 32, lane) * (float)p[192 + 16 * part + lane];
-}
-
-/* Element `at` of an array of blocks, counted as in f32: [step][16 outputs]. */
-KERNEL float block_at(int storage, const void *array, int64_t at)
-{
-#if HAS_CODES
-        if (is_kept(storage))
-                return kept_at(storage, array, at);
-#endif
-        const int steps = (int)step_values(storage), step = (int)(at / 16 % steps), lane = (int)(at % 16);
-        const uint8_t *p = (const uint8_t *)array + at / (16 * steps) * bytes_of_block(storage);
-#if HAS_Q8_0
-        if (storage == STORAGE_Q8_0)
-                return block_at_f16(p, lane) * (float)(int8_t)p[32 + step / 4 * 64 + 4 * lane + step % 4];
-#endif
-#if HAS_Q4_0
-        if (storage == STORAGE_Q4_0)
-                return block_at_f16(p, lane) * (float)(block_nibble(p + 32, step, lane) - 8);
-#endif
-#if HAS_Q4_1
-        if (storage == STORAGE_Q4_1)
-                return block_at_f16(p, lane) * (float)block_nibble(p + 64, step, lane) +
-                       block_at_f16(p + 32, lane);
-#endif
-#if HAS_MXFP4
-        if (storage == STORAGE_MXFP4) {
-                uint16_t half;
-                memcpy(&half, p + 2 * lane, 2);
-                return bf16_at(&half, 0) * (float)(mxfp4_values[block_nibble(p + 32, step, lane)] - 12);
-        }
-#endif
-#if HAS_BLOCKS_OF_256
-        return super_at(storage, p, step, lane);
-#else
-        return 0;
-#endif
-}
-
-/* Lane i is element at + i * stride for i < n, 0 above. */
-KERNEL v16 v_load_blocks(int storage, const void *array, int64_t at, int64_t stride, int n)
-{
-        float lane[16] = {0};
-        for (int i = 0; i < n; i++)
-                lane[i] = block_at(storage, array, at + i * stride);
-        return v_load(lane);
-}
-
 /* --- products --- */
 
-/* Codes of steps 8 j to 8 j + 3 of a block, whose codes are at `codes`; block_high(): of the next four steps. */
-KERNEL c64 block_low(int storage, const uint8_t *codes, int j)
+/* What a product's codes exceed their numbers by.  The sums of the activations' codes correct it. */
+KERNEL int dot_offset(int storage)
+{
+        return has_sign(storage) ? DOT_OFFSET : code_offset(storage);
+}
+
+/* Line `line` of codes, counted from `codes` on. */
+KERNEL c64 code_line(int storage, const uint8_t *codes, int line)
 {
 #if HAS_Q8_0
         if (storage == STORAGE_Q8_0)
-                return c_load(codes + 128 * j);
+                return c_load(codes + 64 * line);
 #endif
-        const c64 code = c_low(c_load(codes + 64 * j));
+#if HAS_Q2_K || HAS_Q3_K
+        if (storage == STORAGE_Q2_K || storage == STORAGE_Q3_K) {
+                const c64 lower = c_bits(c_load(codes + 64 * (line / 4)), 2 * (line % 4), 2, 0);
+                return storage == STORAGE_Q2_K ? lower : c_or(lower, c_bits(c_load(codes + 128), line, 1, 2));
+        }
+#endif
+        const c64 two = c_load(codes + 64 * (line / 2)), lower = line % 2 ? c_high(two) : c_low(two);
 #if HAS_MXFP4
-        return storage == STORAGE_MXFP4 ? c_look(mxfp4_values, code) : code;
-#else
-        (void)storage;
-        return code;
+        if (storage == STORAGE_MXFP4)
+                return c_look(mxfp4_values, lower);
 #endif
-}
-
-KERNEL c64 block_high(int storage, const uint8_t *codes, int j)
-{
-#if HAS_Q8_0
-        if (storage == STORAGE_Q8_0)
-                return c_load(codes + 128 * j + 64);
+#if HAS_IQ4_NL || HAS_IQ4_XS
+        if (storage == STORAGE_IQ4_NL || storage == STORAGE_IQ4_XS)
+                return c_look(iq4_values, lower);
 #endif
-        const c64 code = c_high(c_load(codes + 64 * j));
-#if HAS_MXFP4
-        return storage == STORAGE_MXFP4 ? c_look(mxfp4_values, code) : code;
-#else
-        (void)storage;
-        return code;
+#if HAS_Q5_0 || HAS_Q5_1 || HAS_Q5_K || HAS_Q6_K
+        const int n = upper_bits(storage);
+        if (n)
+                return c_or(lower, c_bits(c_load(codes + lower_bytes(storage)), n * line, n, 4));
 #endif
-}
-
-/* Initial value of a sum of products whose codes have an offset. */
-KERNEL n16 block_start(int storage, int32_t sum_of_x)
-{
-        return n_set1(storage == STORAGE_Q8_0    ? -DOT_OFFSET * sum_of_x
-                      : storage == STORAGE_Q4_0  ? -8 * sum_of_x
-                      : storage == STORAGE_MXFP4 ? -12 * sum_of_x
-                                                 : 0);
+        return lower;
 }
 
 /* If the target multiplies two rows at once: rearranges the sums before and after the calls of add_lines(). */
@@ -290,21 +166,21 @@ KERNEL void add_lines(n16 *dot, int with_sign, c64 low, c64 high, const int8_t *
                                    : n_dot_two(dot[i], low, high, x[i] + at);
 }
 
-/* sum[i] = fma(dot, d scale, sum[i]), and for q4_1 then fma(sum of codes, m scale, sum[i]), for one block of 32 steps: number `block`
+/* sum[i] = fma(dot, d scale, sum[i]), and with minima then fma(sum of codes, m scale, sum[i]), for one block of 32 steps: number `block`
  * of its panel. */
 KERNEL void add_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *const *x, int k, int64_t block,
                      int rows)
 {
-        const uint8_t *codes = p + (storage == STORAGE_Q4_1 ? 64 : 32);
+        const uint8_t *codes = block_codes(storage, p);
         n16 dot[12];
         UNROLL_ROWS
         for (int i = 0; i < rows; i++)
-                dot[i] = block_start(storage, codes_of_32(x[i], k, block)->sum);
+                dot[i] = n_set1(-dot_offset(storage) * codes_of_32(x[i], k, block)->sum);
         turn_pairs(dot, rows);
         UNROLL
-        for (int j = 0; j < 4; j++)
-                add_lines(dot, storage == STORAGE_Q8_0, block_low(storage, codes, j),
-                          block_high(storage, codes, j), x, 32 * block + 8 * j, rows);
+        for (int j = 0; j < 8; j += 2)
+                add_lines(dot, has_sign(storage), code_line(storage, codes, j), code_line(storage, codes, j + 1),
+                          x, 32 * block + 4 * j, rows);
         turn_pairs(dot, rows);
         const uint16_t *half = (const uint16_t *)(const void *)p;
 #if HAS_MXFP4
@@ -316,65 +192,45 @@ KERNEL void add_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *cons
         for (int i = 0; i < rows; i++) {
                 const v16 scale = v_set1(codes_of_32(x[i], k, block)->scale);
                 sum[i] = v_fma(v_of_n(dot[i]), v_mul(d, scale), sum[i]);
-#if HAS_Q4_1
-                if (storage == STORAGE_Q4_1)
+#if HAS_Q4_1 || HAS_Q5_1
+                if (has_minima(storage))
                         sum[i] = v_fma(v_set1((float)codes_of_32(x[i], k, block)->sum),
                                        v_mul(v_load_f16(half + 16), scale), sum[i]);
 #endif
         }
 }
 
-/* A line of a part with its upper bits. */
-KERNEL c64 super_line(int storage, const uint8_t *upper, int line, c64 code)
-{
-#if HAS_Q5_K
-        if (storage == STORAGE_Q5_K)
-                return c_with_bit(code, upper + 8 * line);
-#endif
-#if HAS_Q6_K
-        if (storage == STORAGE_Q6_K)
-                return c_with_two_bits(code, c_load(upper), 2 * line);
-#endif
-        (void)storage, (void)upper, (void)line;
-        return code;
-}
-
-/* The largest code of a block of 256. */
+/* The largest code of a block of 256 without a sign. */
 KERNEL int most_code(int storage)
 {
-        return storage == STORAGE_Q4_K ? 15 : storage == STORAGE_Q5_K ? 31 : 63;
+        return storage == STORAGE_Q2_K   ? 3
+               : storage == STORAGE_Q3_K ? 7
+               : storage == STORAGE_Q4_K ? 15
+               : storage == STORAGE_Q5_K ? 31
+               : storage == STORAGE_Q6_K ? 63
+                                         : 127;
 }
 
-/* Adds lines first to first + n - 1 of a part, n even. */
-KERNEL void super_lines(c64 *line, int storage, const uint8_t *p, int part, int first, int n)
-{
-        const uint8_t *codes = part_codes(storage, p, part), *upper = codes + 8 * part_steps(storage);
-        UNROLL
-        for (int i = 0; i < n; i += 2) {
-                const c64 pair = c_load(codes + 32 * (first + i));
-                line[i] = super_line(storage, upper, first + i, c_low(pair));
-                line[i + 1] = super_line(storage, upper, first + i + 1, c_high(pair));
-        }
-}
-
-/* total[i] += the dots of a part, whose activations begin at `at`, times its scales. */
+/* total[i] += the dots of a part, whose codes begin at line `line` of `codes` and whose activations at `at`, times its scales. */
 #if DOT_LINES
-KERNEL void add_part(n16 *total, int storage, const uint8_t *p, int part, c64 scale, const int8_t *const *x,
+KERNEL void add_part(n16 *total, int storage, const uint8_t *codes, int line, c64 scale, const int8_t *const *x,
                      int64_t at, int rows)
 {
         const int all = part_steps(storage) / 4, lines = all < DOT_LINES ? all : DOT_LINES;
         UNROLL
         for (int first = 0; first < all; first += lines) {
-                c64 line[DOT_LINES];
-                super_lines(line, storage, p, part, first, lines);
+                c64 w[DOT_LINES];
+                UNROLL
+                for (int i = 0; i < lines; i++)
+                        w[i] = code_line(storage, codes, line + first + i);
                 UNROLL_ROWS
                 for (int i = 0; i < rows; i++)
-                        total[i] = n_scaled_dots(total[i], line, lines, most_code(storage),
+                        total[i] = n_scaled_dots(total[i], w, lines, has_sign(storage), most_code(storage),
                                                  x[i] + at + 4 * first, scale);
         }
 }
 #else
-KERNEL void add_part(n16 *total, int storage, const uint8_t *p, int part, c64 scale, const int8_t *const *x,
+KERNEL void add_part(n16 *total, int storage, const uint8_t *codes, int line, c64 scale, const int8_t *const *x,
                      int64_t at, int rows)
 {
         const int most = most_code(storage), all = part_steps(storage) / 4,
@@ -387,11 +243,9 @@ KERNEL void add_part(n16 *total, int storage, const uint8_t *p, int part, c64 sc
                         dot[i] = n_set1(0);
                 turn_pairs(dot, rows);
                 UNROLL
-                for (int j = first; j < first + lines; j += 2) {
-                        c64 line[2];
-                        super_lines(line, storage, p, part, j, 2);
-                        add_lines(dot, 0, line[0], line[1], x, at + 4 * j, rows);
-                }
+                for (int j = first; j < first + lines; j += 2)
+                        add_lines(dot, has_sign(storage), code_line(storage, codes, line + j),
+                                  code_line(storage, codes, line + j + 1), x, at + 4 * j, rows);
                 turn_pairs(dot, rows);
                 UNROLL_ROWS
                 for (int i = 0; i < rows; i++)
@@ -400,11 +254,68 @@ KERNEL void add_part(n16 *total, int storage, const uint8_t *p, int part, c64 sc
 }
 #endif
 
-/* total[i] += the sum over n of byte p[n][lane] times row i's n-th activation sum, at sums[i]. */
-KERNEL void add_sums(n16 *total, const uint8_t *p, int n, int with_sign, const int16_t *const *sums, int rows)
+/* The scales of a block of 256, a byte for each part and output: those of a few bits are unpacked to `room` [256].
+ *
+ * q3_k: six bits with a sign.  Parts 4 i to 4 i + 3 are 64 bytes.  Their lower four bits are in the low halves of 64 bytes for i = 0,
+ * of the next 64 for i = 1, in the high halves of these for i = 2 and 3; their upper two are bits 2 i of the 64 bytes after that. */
+KERNEL const uint8_t *block_scales(int storage, const uint8_t *p, uint8_t *room UNUSED)
 {
-        for (int j = 0; j < n; j += 2) {
-                const c64 pairs = c_pairs(p + 16 * j, p + 16 * j + 16, with_sign);
+#if HAS_Q2_K
+        if (storage == STORAGE_Q2_K) {
+                UNROLL
+                for (int i = 0; i < 4; i++) {
+                        const c64 scales = c_low(c_load(p + 64 + 64 * i));
+                        memcpy(room + 64 * i, &scales, 64);
+                }
+                return room;
+        }
+#endif
+#if HAS_Q3_K
+        if (storage == STORAGE_Q3_K) {
+                const c64 upper = c_load(p + 160);
+                UNROLL
+                for (int i = 0; i < 4; i++) {
+                        const c64 two = c_load(p + 32 + 64 * (i % 2)), lower = i < 2 ? c_low(two) : c_high(two);
+                        const c64 sign = c_or(c_bits(upper, 2 * i + 1, 1, 6), c_bits(upper, 2 * i + 1, 1, 7));
+                        const c64 scales = c_or(c_or(lower, c_bits(upper, 2 * i, 2, 4)), sign);
+                        memcpy(room + 64 * i, &scales, 64);
+                }
+                return room;
+        }
+#endif
+        return p + (has_minima(storage) ? 64 : 32);
+}
+
+/* The same for minima. */
+KERNEL const uint8_t *block_minima(int storage, const uint8_t *p, uint8_t *room UNUSED)
+{
+#if HAS_Q2_K
+        if (storage == STORAGE_Q2_K) {
+                UNROLL
+                for (int i = 0; i < 4; i++) {
+                        const c64 minima = c_high(c_load(p + 64 + 64 * i));
+                        memcpy(room + 64 * i, &minima, 64);
+                }
+                return room;
+        }
+#endif
+        (void)storage;
+        return p + 192;
+}
+
+/* total[i] = the sum over a block's parts of a byte of each, at bytes [parts][16], times the sum of row i's codes. */
+KERNEL void part_sums(n16 *total, int storage, const uint8_t *bytes, int with_sign, const int8_t *const *x, int k,
+                      int64_t block, int rows)
+{
+        const int16_t *sums[12];
+        UNROLL_ROWS
+        for (int i = 0; i < rows; i++) {
+                const CodesOf256 *kept = codes_of_256(x[i], k, block);
+                sums[i] = part_steps(storage) == 16 ? kept->of_16 : kept->of_32;
+                total[i] = n_set1(0);
+        }
+        for (int j = 0; j < 256 / part_steps(storage); j += 2) {
+                const c64 pairs = c_pairs(bytes + 16 * j, bytes + 16 * j + 16, with_sign);
                 UNROLL_ROWS
                 for (int i = 0; i < rows; i++)
                         total[i] = n_add_pairs(total[i], pairs, sums[i] + j);
@@ -415,52 +326,44 @@ KERNEL void add_sums(n16 *total, const uint8_t *p, int n, int with_sign, const i
 KERNEL void scaled_dots(n16 *total, int storage, const uint8_t *p, const int8_t *const *x, int k,
                         int64_t block, int rows)
 {
-        const int steps = part_steps(storage), with_sign = storage == STORAGE_Q6_K;
-        const uint8_t *scales = p + (with_sign ? 32 : 64);
+        uint8_t room[256];
+        const int steps = part_steps(storage), parts = code_steps(storage) / steps, with_sign = !has_minima(storage),
+                  offset = dot_offset(storage);
+        const uint8_t *scales = block_scales(storage, p, room), *codes = block_codes(storage, p);
         UNROLL_ROWS
         for (int i = 0; i < rows; i++)
                 total[i] = n_set1(0);
-#if HAS_Q6_K
-        if (storage == STORAGE_Q6_K) {
-                const int16_t *sums[12];
+        if (offset) {
+                part_sums(total, storage, scales, with_sign, x, k, block, rows);
                 UNROLL_ROWS
                 for (int i = 0; i < rows; i++)
-                        sums[i] = codes_of_256(x[i], k, block)->of_16;
-                add_sums(total, scales, 16, 1, sums, rows);
-                UNROLL_ROWS
-                for (int i = 0; i < rows; i++)
-                        total[i] = n_minus_32_times(total[i]);
+                        total[i] = n_minus_shifted(total[i], offset == 4 ? 2 : offset == 32 ? 5 : 7);
         }
-#else
-        (void)k;
-#endif
-        for (int part = 0; part < 256 / steps; part++) {
-                const c64 scale = c_scales(scales + 16 * part, with_sign);
-                add_part(total, storage, p, part, scale, x, 256 * block + part * steps, rows);
+        for (int part = 0; part < 256 / steps; part += parts, codes += code_bytes(storage)) {
+                UNROLL
+                for (int i = 0; i < parts; i++)
+                        add_part(total, storage, codes, steps / 4 * i,
+                                 c_scales(scales + 16 * (part + i), with_sign, most_code(storage)), x,
+                                 256 * block + (part + i) * steps, rows);
         }
 }
 
-/* The same for a block of 256: sum[i] = fma(total, d scale, sum[i]), then, for q4_k and q5_k, the minima are subtracted:
+/* The same for a block of 256: sum[i] = fma(total, d scale, sum[i]), then minima are subtracted:
  * sum[i] = fma(-float(sum of m times sums of codes), dmin scale, sum[i]). */
 KERNEL void add_scaled_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *const *x, int k,
                             int64_t block, int rows)
 {
         const uint16_t *half = (const uint16_t *)(const void *)p;
         n16 total[12];
+        uint8_t room[256];
         scaled_dots(total, storage, p, x, k, block, rows);
         UNROLL_ROWS
         for (int i = 0; i < rows; i++)
                 sum[i] = v_fma(v_of_n(total[i]),
                                v_mul(v_load_f16(half), v_set1(codes_of_256(x[i], k, block)->scale)), sum[i]);
-        if (storage == STORAGE_Q6_K)
+        if (!has_minima(storage))
                 return;
-        const int16_t *sums[12];
-        UNROLL_ROWS
-        for (int i = 0; i < rows; i++) {
-                total[i] = n_set1(0);
-                sums[i] = codes_of_256(x[i], k, block)->of_32;
-        }
-        add_sums(total, p + 192, 8, 0, sums, rows);
+        part_sums(total, storage, block_minima(storage, p, room), 0, x, k, block, rows);
         UNROLL_ROWS
         for (int i = 0; i < rows; i++)
                 sum[i] = v_fma(v_neg(v_of_n(total[i])),

@@ -28,20 +28,24 @@ KERNEL n16 n_dot_two(n16 sum, c64 low, c64 high, const int8_t *x)
         return n_add_words(sum, n_words(line, 2, x), n_ones());
 }
 
-KERNEL n16 n_scaled_dots(n16 total, const c64 *line, int lines, int most, const int8_t *x, c64 scales)
+/* The same of one line of numbers with a sign: their size by activations with their signs.  An activation is never -128. */
+KERNEL n16 n_signed_words(c64 w, const int8_t *x)
 {
-        const int fit = lines * most * 254 <= INT16_MAX ? lines : 2;
+        __m256i four = n_four(x);
+        return (n16){_mm256_maddubs_epi16(_mm256_abs_epi8(w.lo), _mm256_sign_epi8(four, w.lo)),
+                     _mm256_maddubs_epi16(_mm256_abs_epi8(w.hi), _mm256_sign_epi8(four, w.hi))};
+}
+
+KERNEL n16 n_scaled_dots(n16 total, const c64 *line, int lines, int with_sign, int most, const int8_t *x, c64 scales)
+{
+        const int fit = with_sign ? 1 : lines * most * 254 <= INT16_MAX ? lines : 2;
         UNROLL
         for (int i = 0; i < lines; i += fit)
-                total = n_add_words(total, n_words(line + i, fit, x + 4 * i), scales);
+                total = n_add_words(total, with_sign ? n_signed_words(line[i], x + 4 * i) : n_words(line + i, fit, x + 4 * i), scales);
         return total;
 }
 
-/* The size of the codes by activations with their signs: an activation is never -128. */
 KERNEL n16 n_dot_signed(n16 sum, c64 w, const int8_t *x)
 {
-        __m256i four = n_four(x);
-        __m256i lo = _mm256_maddubs_epi16(_mm256_abs_epi8(w.lo), _mm256_sign_epi8(four, w.lo));
-        __m256i hi = _mm256_maddubs_epi16(_mm256_abs_epi8(w.hi), _mm256_sign_epi8(four, w.hi));
-        return n_add_words(sum, (n16){lo, hi}, n_ones());
+        return n_add_words(sum, n_signed_words(w, x), n_ones());
 }

@@ -17,7 +17,7 @@ KERNEL n16 n_add_pairs(n16 sum, c64 pairs, const int16_t x[2])
         return n_add_words(sum, pairs, _mm512_set1_epi32(two));
 }
 
-KERNEL c64 c_scales(const uint8_t scale[16], int with_sign)
+KERNEL c64 c_scales(const uint8_t scale[16], int with_sign, int most UNUSED)
 {
         return c_pairs(scale, scale, with_sign);
 }
@@ -38,19 +38,24 @@ KERNEL n16 n_dot_two(n16 sum, c64 low, c64 high, const int8_t *x)
         return n_add_words(sum, n_words(line, 2, x), _mm512_set1_epi16(1));
 }
 
-KERNEL n16 n_scaled_dots(n16 total, const c64 *line, int lines, int most, const int8_t *x, c64 scales)
-{
-        const int fit = lines * most * 254 <= INT16_MAX ? lines : most * 1016 <= INT16_MAX ? 4 : 2;
-        UNROLL
-        for (int i = 0; i < lines; i += fit)
-                total = n_add_words(total, n_words(line + i, fit, x + 4 * i), scales);
-        return total;
-}
-
-/* The size of the codes by activations with their signs: an activation is never -128. */
-KERNEL n16 n_dot_signed(n16 sum, c64 w, const int8_t *x)
+/* The same of one line of numbers with a sign: their size by activations with their signs.  An activation is never -128. */
+KERNEL __m512i n_signed_words(c64 w, const int8_t *x)
 {
         __m512i four = n_four(x);
         __m512i turned = _mm512_mask_sub_epi8(four, _mm512_movepi8_mask(w), _mm512_setzero_si512(), four);
-        return n_add_words(sum, _mm512_maddubs_epi16(_mm512_abs_epi8(w), turned), _mm512_set1_epi16(1));
+        return _mm512_maddubs_epi16(_mm512_abs_epi8(w), turned);
+}
+
+KERNEL n16 n_scaled_dots(n16 total, const c64 *line, int lines, int with_sign, int most, const int8_t *x, c64 scales)
+{
+        const int fit = with_sign ? 1 : lines * most * 254 <= INT16_MAX ? lines : most * 1016 <= INT16_MAX ? 4 : 2;
+        UNROLL
+        for (int i = 0; i < lines; i += fit)
+                total = n_add_words(total, with_sign ? n_signed_words(line[i], x + 4 * i) : n_words(line + i, fit, x + 4 * i), scales);
+        return total;
+}
+
+KERNEL n16 n_dot_signed(n16 sum, c64 w, const int8_t *x)
+{
+        return n_add_words(sum, n_signed_words(w, x), _mm512_set1_epi16(1));
 }

@@ -25,10 +25,16 @@
 #define HAS_Q8_0 1
 #define HAS_Q4_0 1
 #define HAS_Q4_1 1
+#define HAS_Q5_0 1
+#define HAS_Q5_1 1
 #define HAS_MXFP4 1
+#define HAS_IQ4_NL 1
+#define HAS_Q2_K 1
+#define HAS_Q3_K 1
 #define HAS_Q4_K 1
 #define HAS_Q5_K 1
 #define HAS_Q6_K 1
+#define HAS_IQ4_XS 1
 
 /* Some product computes only the rows of a list. */
 #define HAS_ACTIVE_ROWS 1

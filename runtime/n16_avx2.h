@@ -48,37 +48,20 @@ KERNEL c64 c_look(const uint8_t table[16], c64 x)
         return (c64){_mm256_shuffle_epi8(t, x.lo), _mm256_shuffle_epi8(t, x.hi)};
 }
 
-KERNEL __m256i c_two_bits_of(__m256i x, int from)
+KERNEL __m256i c_bits_of(__m256i x, int from, int n, int to)
 {
-        __m256i up = from < 4 ? _mm256_slli_epi16(x, 4 - from) : _mm256_srli_epi16(x, from - 4);
-        return _mm256_and_si256(up, _mm256_set1_epi8(48));
+        __m256i moved = from < to ? _mm256_slli_epi16(x, to - from) : _mm256_srli_epi16(x, from - to);
+        return _mm256_and_si256(moved, _mm256_set1_epi8((char)(((1 << n) - 1) << to)));
+}
+
+KERNEL c64 c_bits(c64 x, int from, int n, int to)
+{
+        return (c64){c_bits_of(x.lo, from, n, to), c_bits_of(x.hi, from, n, to)};
 }
 
 KERNEL c64 c_or(c64 a, c64 b)
 {
         return (c64){_mm256_or_si256(a.lo, b.lo), _mm256_or_si256(a.hi, b.hi)};
-}
-
-KERNEL c64 c_with_two_bits(c64 code, c64 x, int from)
-{
-        return c_or(code, (c64){c_two_bits_of(x.lo, from), c_two_bits_of(x.hi, from)});
-}
-
-/* 32 bits spread: each byte takes its own, all else away. */
-KERNEL __m256i c_bits_of(const uint8_t *bit)
-{
-        int32_t four;
-        memcpy(&four, bit, 4);
-        const __m256i byte = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2,
-                                              2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
-        const __m256i own = _mm256_set1_epi64x((int64_t)0x8040201008040201);
-        __m256i spread = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32(four), byte), own);
-        return _mm256_and_si256(_mm256_cmpeq_epi8(spread, own), _mm256_set1_epi8(16));
-}
-
-KERNEL c64 c_with_bit(c64 code, const uint8_t *bit)
-{
-        return c_or(code, (c64){c_bits_of(bit), c_bits_of(bit + 4)});
 }
 
 /* Four activations in every lane. */
@@ -105,7 +88,7 @@ KERNEL n16 n_add_words(n16 sum, n16 words, c64 by)
                      _mm256_add_epi32(sum.hi, _mm256_madd_epi16(words.hi, by.hi))};
 }
 
-KERNEL c64 c_scales(const uint8_t scale[16], int with_sign)
+KERNEL c64 c_scales(const uint8_t scale[16], int with_sign, int most UNUSED)
 {
         return c_pairs(scale, scale, with_sign);
 }
@@ -117,11 +100,11 @@ KERNEL n16 n_add_pairs(n16 sum, c64 pairs, const int16_t x[2])
         return n_add_words(sum, n_set1(two), pairs);
 }
 
-KERNEL n16 n_minus_32_times(n16 x)
+KERNEL n16 n_minus_shifted(n16 x, int bits)
 {
         const __m256i none = _mm256_setzero_si256();
-        return (n16){_mm256_sub_epi32(none, _mm256_slli_epi32(x.lo, 5)),
-                     _mm256_sub_epi32(none, _mm256_slli_epi32(x.hi, 5))};
+        return (n16){_mm256_sub_epi32(none, _mm256_slli_epi32(x.lo, bits)),
+                     _mm256_sub_epi32(none, _mm256_slli_epi32(x.hi, bits))};
 }
 
 KERNEL int32_t n_codes(int8_t *to, v16 x)

@@ -42,21 +42,15 @@ KERNEL c64 c_look(const uint8_t table[16], c64 x)
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)table)), x);
 }
 
-/* Counts are literals: those that are not cost an instruction each. */
-KERNEL c64 c_with_two_bits(c64 code, c64 x, int from)
+KERNEL c64 c_bits(c64 x, int from, int n, int to)
 {
-        __m512i moved = from == 0   ? _mm512_slli_epi16(x, 4)
-                        : from == 2 ? _mm512_slli_epi16(x, 2)
-                        : from == 4 ? x
-                                    : _mm512_srli_epi16(x, 2);
-        return _mm512_ternarylogic_epi32(code, moved, _mm512_set1_epi8(48), 0xf8); /* code | moved & 48 */
+        __m512i moved = from < to ? _mm512_slli_epi16(x, (unsigned)(to - from)) : _mm512_srli_epi16(x, (unsigned)(from - to));
+        return _mm512_and_si512(moved, _mm512_set1_epi8((char)(((1 << n) - 1) << to)));
 }
 
-KERNEL c64 c_with_bit(c64 code, const uint8_t *bit)
+KERNEL c64 c_or(c64 a, c64 b)
 {
-        uint64_t mask;
-        memcpy(&mask, bit, 8);
-        return _mm512_mask_add_epi8(code, mask, code, _mm512_set1_epi8(16));
+        return _mm512_or_si512(a, b);
 }
 
 /* Four activations in every lane. */
@@ -76,9 +70,9 @@ KERNEL c64 c_pairs(const uint8_t a[16], const uint8_t b[16], int with_sign)
         return with_sign ? _mm512_cvtepi8_epi16(both) : _mm512_cvtepu8_epi16(both);
 }
 
-KERNEL n16 n_minus_32_times(n16 x)
+KERNEL n16 n_minus_shifted(n16 x, int bits)
 {
-        return _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32(x, 5));
+        return _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32(x, (unsigned)bits));
 }
 
 KERNEL int32_t n_codes(int8_t *to, v16 x)

@@ -54,24 +54,19 @@ KERNEL c64 c_look(const uint8_t table[16], c64 x)
         return x;
 }
 
-KERNEL c64 c_with_two_bits(c64 code, c64 x, int from)
+KERNEL c64 c_bits(c64 x, int from, int n, int to)
 {
-        for (int i = 0; i < 4; i++) {
-                const uint8x16_t up = vshlq_u8(x.q[i], vdupq_n_s8((int8_t)(4 - from)));
-                code.q[i] = vorrq_u8(code.q[i], vandq_u8(up, vdupq_n_u8(48)));
-        }
-        return code;
+        const uint8x16_t mask = vdupq_n_u8((uint8_t)(((1 << n) - 1) << to));
+        for (int i = 0; i < 4; i++)
+                x.q[i] = vandq_u8(vshlq_u8(x.q[i], vdupq_n_s8((int8_t)(to - from))), mask);
+        return x;
 }
 
-/* 16 bits spread: each byte takes its own, all else away. */
-KERNEL c64 c_with_bit(c64 code, const uint8_t *bit)
+KERNEL c64 c_or(c64 a, c64 b)
 {
-        static const uint8_t own[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
-        for (int i = 0; i < 4; i++) {
-                uint8x16_t spread = vcombine_u8(vdup_n_u8(bit[2 * i]), vdup_n_u8(bit[2 * i + 1]));
-                code.q[i] = vorrq_u8(code.q[i], vandq_u8(vtstq_u8(spread, vld1q_u8(own)), vdupq_n_u8(16)));
-        }
-        return code;
+        for (int i = 0; i < 4; i++)
+                a.q[i] = vorrq_u8(a.q[i], b.q[i]);
+        return a;
 }
 
 /* Four activations in every lane. */
@@ -94,7 +89,7 @@ KERNEL c64 c_pairs(const uint8_t a[16], const uint8_t b[16], int with_sign)
         return r;
 }
 
-KERNEL c64 c_scales(const uint8_t scale[16], int with_sign)
+KERNEL c64 c_scales(const uint8_t scale[16], int with_sign, int most UNUSED)
 {
         return c_pairs(scale, scale, with_sign);
 }
@@ -126,10 +121,10 @@ KERNEL n16 n_scaled(n16 sum, n16 x, c64 scales, int most)
         return sum;
 }
 
-KERNEL n16 n_minus_32_times(n16 x)
+KERNEL n16 n_minus_shifted(n16 x, int bits)
 {
         for (int i = 0; i < 4; i++)
-                x.q[i] = vnegq_s32(vshlq_n_s32(x.q[i], 5));
+                x.q[i] = vnegq_s32(vshlq_s32(x.q[i], vdupq_n_s32(bits)));
         return x;
 }
 

@@ -66,20 +66,19 @@ KERNEL c64 c_look(const uint8_t table[16], c64 x)
         return x;
 }
 
-/* Codes below 16 with two more bits, 4 and 5: of each byte of x those from bit `from` on. */
-KERNEL c64 c_with_two_bits(c64 code, c64 x, int from)
+/* n bits of each byte, from bit `from` on, moved to bit `to`. */
+KERNEL c64 c_bits(c64 x, int from, int n, int to)
 {
         for (int i = 0; i < 64; i++)
-                code.byte[i] |= (uint8_t)((x.byte[i] >> from & 3) << 4);
-        return code;
+                x.byte[i] = (uint8_t)((x.byte[i] >> from & ((1 << n) - 1)) << to);
+        return x;
 }
 
-/* The same with one more bit, 4, of 64 bits in the order of the bytes. */
-KERNEL c64 c_with_bit(c64 code, const uint8_t *bit)
+KERNEL c64 c_or(c64 a, c64 b)
 {
         for (int i = 0; i < 64; i++)
-                code.byte[i] |= (uint8_t)((bit[i / 8] >> i % 8 & 1) << 4);
-        return code;
+                a.byte[i] |= b.byte[i];
+        return a;
 }
 
 /* Two numbers of 16 bits for each lane: those of a and of b, bytes without a sign or with one. */
@@ -95,8 +94,8 @@ KERNEL c64 c_pairs(const uint8_t a[16], const uint8_t b[16], int with_sign)
         return r;
 }
 
-/* The scale of each lane, twice. */
-KERNEL c64 c_scales(const uint8_t scale[16], int with_sign)
+/* The scale of each lane, twice, for sums of codes of 0 to most. */
+KERNEL c64 c_scales(const uint8_t scale[16], int with_sign, int most UNUSED)
 {
         return c_pairs(scale, scale, with_sign);
 }
@@ -129,10 +128,11 @@ KERNEL n16 n_scaled(n16 sum, n16 x, c64 scales, int most)
         return sum;
 }
 
-KERNEL n16 n_minus_32_times(n16 x)
+/* -x times 2 to the power `bits`. */
+KERNEL n16 n_minus_shifted(n16 x, int bits)
 {
         for (int i = 0; i < 16; i++)
-                x.lane[i] *= -32;
+                x.lane[i] *= -(1 << bits);
         return x;
 }
 

@@ -60,22 +60,21 @@ KERNEL c64 c_look(const uint8_t table[16], c64 x)
         return c_load(byte);
 }
 
-KERNEL c64 c_with_two_bits(c64 code, c64 x, int from)
+KERNEL c64 c_bits(c64 x, int from, int n, int to)
 {
+        const __m128i mask = _mm_set1_epi8((char)(((1 << n) - 1) << to));
         for (int i = 0; i < 4; i++) {
-                __m128i up = from < 4 ? _mm_slli_epi16(x.q[i], 4 - from) : _mm_srli_epi16(x.q[i], from - 4);
-                code.q[i] = _mm_or_si128(code.q[i], _mm_and_si128(up, _mm_set1_epi8(48)));
+                __m128i moved = from < to ? _mm_slli_epi16(x.q[i], to - from) : _mm_srli_epi16(x.q[i], from - to);
+                x.q[i] = _mm_and_si128(moved, mask);
         }
-        return code;
+        return x;
 }
 
-KERNEL c64 c_with_bit(c64 code, const uint8_t *bit)
+KERNEL c64 c_or(c64 a, c64 b)
 {
-        uint8_t byte[64];
-        memcpy(byte, &code, 64);
-        for (int i = 0; i < 64; i++)
-                byte[i] |= (uint8_t)((bit[i / 8] >> i % 8 & 1) << 4);
-        return c_load(byte);
+        for (int i = 0; i < 4; i++)
+                a.q[i] = _mm_or_si128(a.q[i], b.q[i]);
+        return a;
 }
 
 KERNEL c64 c_pairs(const uint8_t a[16], const uint8_t b[16], int with_sign)
@@ -91,7 +90,7 @@ KERNEL c64 c_pairs(const uint8_t a[16], const uint8_t b[16], int with_sign)
         return r;
 }
 
-KERNEL c64 c_scales(const uint8_t scale[16], int with_sign)
+KERNEL c64 c_scales(const uint8_t scale[16], int with_sign, int most UNUSED)
 {
         return c_pairs(scale, scale, with_sign);
 }
@@ -125,10 +124,10 @@ KERNEL n16 n_scaled(n16 sum, n16 x, c64 scales, int most)
         return sum;
 }
 
-KERNEL n16 n_minus_32_times(n16 x)
+KERNEL n16 n_minus_shifted(n16 x, int bits)
 {
         for (int i = 0; i < 4; i++)
-                x.q[i] = _mm_sub_epi32(_mm_setzero_si128(), _mm_slli_epi32(x.q[i], 5));
+                x.q[i] = _mm_sub_epi32(_mm_setzero_si128(), _mm_slli_epi32(x.q[i], bits));
         return x;
 }
 

@@ -53,22 +53,21 @@ KERNEL c64 c_look(const uint8_t table[16], c64 x)
         return x;
 }
 
-KERNEL c64 c_with_two_bits(c64 code, c64 x, int from)
+KERNEL c64 c_bits(c64 x, int from, int n, int to)
 {
+        const v128_t mask = wasm_i8x16_splat((int8_t)(((1 << n) - 1) << to));
         for (int i = 0; i < 4; i++) {
-                v128_t two = wasm_v128_and(wasm_u8x16_shr(x.q[i], (uint32_t)from), wasm_i8x16_const_splat(3));
-                code.q[i] = wasm_v128_or(code.q[i], wasm_i8x16_shl(two, 4));
+                v128_t moved = from < to ? wasm_i8x16_shl(x.q[i], (uint32_t)(to - from)) : wasm_u8x16_shr(x.q[i], (uint32_t)(from - to));
+                x.q[i] = wasm_v128_and(moved, mask);
         }
-        return code;
+        return x;
 }
 
-KERNEL c64 c_with_bit(c64 code, const uint8_t *bit)
+KERNEL c64 c_or(c64 a, c64 b)
 {
-        uint8_t byte[64];
-        memcpy(byte, &code, 64);
-        for (int i = 0; i < 64; i++)
-                byte[i] |= (uint8_t)((bit[i / 8] >> i % 8 & 1) << 4);
-        return c_load(byte);
+        for (int i = 0; i < 4; i++)
+                a.q[i] = wasm_v128_or(a.q[i], b.q[i]);
+        return a;
 }
 
 KERNEL c64 c_pairs(const uint8_t a[16], const uint8_t b[16], int with_sign)
@@ -83,7 +82,7 @@ KERNEL c64 c_pairs(const uint8_t a[16], const uint8_t b[16], int with_sign)
                       wasm_u16x8_extend_high_u8x16(hi)}};
 }
 
-KERNEL c64 c_scales(const uint8_t scale[16], int with_sign)
+KERNEL c64 c_scales(const uint8_t scale[16], int with_sign, int most UNUSED)
 {
         return c_pairs(scale, scale, with_sign);
 }
@@ -111,10 +110,10 @@ KERNEL n16 n_scaled(n16 sum, n16 x, c64 scales, int most)
         return sum;
 }
 
-KERNEL n16 n_minus_32_times(n16 x)
+KERNEL n16 n_minus_shifted(n16 x, int bits)
 {
         for (int i = 0; i < 4; i++)
-                x.q[i] = wasm_i32x4_neg(wasm_i32x4_shl(x.q[i], 5));
+                x.q[i] = wasm_i32x4_neg(wasm_i32x4_shl(x.q[i], (uint32_t)bits));
         return x;
 }
 

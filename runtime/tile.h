@@ -26,13 +26,25 @@
 
 #define STORAGE_Q4_1 5
 
-#define STORAGE_MXFP4 6
+#define STORAGE_Q5_0 6
 
-#define STORAGE_Q4_K 7
+#define STORAGE_Q5_1 7
 
-#define STORAGE_Q5_K 8
+#define STORAGE_MXFP4 8
 
-#define STORAGE_Q6_K 9
+#define STORAGE_IQ4_NL 9
+
+#define STORAGE_Q2_K 10
+
+#define STORAGE_Q3_K 11
+
+#define STORAGE_Q4_K 12
+
+#define STORAGE_Q5_K 13
+
+#define STORAGE_Q6_K 14
+
+#define STORAGE_IQ4_XS 15
 
 /* Only within a product: f16 that v_are_finite_f16() has checked. */
 #define STORAGE_FINITE_F16 (-1)
@@ -43,7 +55,17 @@
 
 #define BLOCK_Q4_1 320
 
+#define BLOCK_Q5_0 352
+
+#define BLOCK_Q5_1 384
+
 #define BLOCK_MXFP4 288
+
+#define BLOCK_IQ4_NL 288
+
+#define BLOCK_Q2_K 1344
+
+#define BLOCK_Q3_K 1760
 
 #define BLOCK_Q4_K 2368
 
@@ -51,10 +73,12 @@
 
 #define BLOCK_Q6_K 3360
 
+#define BLOCK_IQ4_XS 2208
+
 /* Number of indices of k in a step: a block's. */
 KERNEL int64_t step_values(int storage)
 {
-        return storage >= STORAGE_Q4_K ? 256 : storage >= STORAGE_Q8_0 ? 32 : 1;
+        return storage >= STORAGE_Q2_K ? 256 : storage >= STORAGE_Q8_0 ? 32 : 1;
 }
 
 /* Bytes of a block of 16 columns. */
@@ -70,8 +94,23 @@ KERNEL int64_t bytes_of_block(int storage)
 #if HAS_Q4_1
         case STORAGE_Q4_1: return BLOCK_Q4_1;
 #endif
+#if HAS_Q5_0
+        case STORAGE_Q5_0: return BLOCK_Q5_0;
+#endif
+#if HAS_Q5_1
+        case STORAGE_Q5_1: return BLOCK_Q5_1;
+#endif
 #if HAS_MXFP4
         case STORAGE_MXFP4: return BLOCK_MXFP4;
+#endif
+#if HAS_IQ4_NL
+        case STORAGE_IQ4_NL: return BLOCK_IQ4_NL;
+#endif
+#if HAS_Q2_K
+        case STORAGE_Q2_K: return BLOCK_Q2_K;
+#endif
+#if HAS_Q3_K
+        case STORAGE_Q3_K: return BLOCK_Q3_K;
 #endif
 #if HAS_Q4_K
         case STORAGE_Q4_K: return BLOCK_Q4_K;
@@ -81,6 +120,9 @@ KERNEL int64_t bytes_of_block(int storage)
 #endif
 #if HAS_Q6_K
         case STORAGE_Q6_K: return BLOCK_Q6_K;
+#endif
+#if HAS_IQ4_XS
+        case STORAGE_IQ4_XS: return BLOCK_IQ4_XS;
 #endif
         default: return 0;
         }

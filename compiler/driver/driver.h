@@ -305,7 +305,7 @@ void show_mixture(FILE *f, Arena *a, const Graph *g);
 
 /* quant.c: whether a text is a list of --quant; sets the storage types of a graph's weights, false after a
  * message. */
-enum { QUANT_WHY = 256 };
+enum { QUANT_WHY = 320 };
 bool quant_fits(const char *list, char why[QUANT_WHY]);
 /* Storage types of a slot: in the checkpoint, in the list (NULL: none), and the resulting one. */
 typedef struct {

@@ -104,7 +104,7 @@ static const char *types(char *to, size_t room)
 bool quant_fits(const char *list, char why[QUANT_WHY])
 {
         QuantChoice c;
-        char all[160];
+        char all[200];
         for (const char *at = list, *next; at; at = next) {
                 next = quant_read_choice(at, &c);
                 if (c.storage == STORAGE_COUNT && (c.mixture < 0 || at != list))

@@ -11,8 +11,8 @@
 
 #include "emit_private.h"
 
-/* Version of the layout of blocks in runtime/blocks.h. */
-enum { BLOCK_LAYOUTS = 2 };
+/* Version of the layout of blocks in runtime/block_values.h. */
+enum { BLOCK_LAYOUTS = 3 };
 
 uint64_t layout_hash(const Plan *p)
 {

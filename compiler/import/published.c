@@ -518,32 +518,6 @@ static void note_missing_weights(const PublishedReading *r)
                         r->path);
 }
 
-/* Notes GGUF types that lathe does not keep packed. */
-static void note_widened(PublishedReading *r)
-{
-        int64_t before = 0, after = 0;
-        int count[CK_TYPE_COUNT] = {0};
-        const char *text = NULL;
-        for (int i = 0; i < checkpoint_count(r->m.tensors); i++) {
-                const CkTensor *t = checkpoint_at(r->m.tensors, i);
-                if (!ck_type_widened(t->dtype))
-                        continue;
-                count[t->dtype]++;
-                before += t->bytes;
-                after += t->count * (int64_t)sizeof(float);
-        }
-        for (int type = 0; type < CK_TYPE_COUNT; type++)
-                if (count[type])
-                        text = arena_printf(r->m.arena, "%s%s%d of %s", text ? text : "", text ? ", " : "",
-                                            count[type], ck_type_name((CkType)type));
-        if (text)
-                fprintf(stderr,
-                        "lathe: note: tensors converted to f32, since lathe has no packed storage of their "
-                        "types: %s; %s become %s\n",
-                        text, in_units(r->m.arena, (double)before, "B"),
-                        in_units(r->m.arena, (double)after, "B"));
-}
-
 Spec import_spec(Arena *arena, const CommandOptions *o, const char *source, const char *items,
                  const char *name)
 {
@@ -587,8 +561,6 @@ Spec import_spec(Arena *arena, const CommandOptions *o, const char *source, cons
                 spec.chat_fault = r.m.chat_fault;
                 spec.sampling = r.m.sampling;
                 note_missing_weights(&r);
-                if (r.m.tensors && !o->quant)
-                        note_widened(&r);
         }
         diag_print(&r.diag, stderr);
         if (r.diag.count)

@@ -48,6 +48,7 @@
 #include "narrow.h"
 #include "kept.h"
 #include "tile.h"
+#include "block_values.h"
 #include KERNELS_INTEGERS
 #include KERNELS_DOT
 #include "blocks.h"

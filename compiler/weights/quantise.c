@@ -34,11 +34,33 @@ static double total(double *t)
         return (t[0] + t[2]) + (t[1] + t[3]);
 }
 
+int uneven_index(int value)
+{
+        int i = 0;
+        while (uneven_values[i] < value)
+                i++;
+        return i;
+}
+
+/* The nearest uneven value; the lower one of two. */
+static double nearest_uneven(double x)
+{
+        int i = 0;
+        while (i < 15 && x > (uneven_values[i] + uneven_values[i + 1]) / 2.0)
+                i++;
+        return uneven_values[i];
+}
+
 /* Codes of STRIPES values. */
 static void nearest_codes(const Group *group, const double *restrict x, double inverse, double base,
                           double *restrict q)
 {
         double low = group->low, high = group->high;
+        if (group->uneven) {
+                for (int i = 0; i < STRIPES; i++)
+                        q[i] = nearest_uneven((x[i] - base) * inverse);
+                return;
+        }
         for (int i = 0; i < STRIPES; i++) {
                 double t = (x[i] - base) * inverse;
                 t = t > low ? t : low;
@@ -177,14 +199,22 @@ void write_f16(unsigned char *at, double f16)
 
 static Group small_group(const BlockFloats *from, double low, double high)
 {
-        return (Group){from->x, from->weight, SMALL, low, high};
+        return (Group){from->x, from->weight, SMALL, low, high, false};
 }
 
-/* Codes from 0: those of the first 16 values are lower nibbles, the others upper ones. */
+/* Codes from 0: the lower four bits of the first 16 are lower nibbles, those of the others upper ones. */
 static void put_nibbles(const int8_t *code, unsigned char *nibbles)
 {
         for (int i = 0; i < 16; i++)
-                nibbles[i] = (unsigned char)(code[i] | code[i + 16] << 4);
+                nibbles[i] = (unsigned char)((code[i] & 15) | (code[i + 16] & 15) << 4);
+}
+
+/* The fifth bits of codes. */
+static void put_fifth_bits(const int8_t *code, unsigned char *bits)
+{
+        memset(bits, 0, SMALL / 8);
+        for (int i = 0; i < SMALL; i++)
+                bits[i / 8] |= (unsigned char)(code[i] >> 4 << i % 8);
 }
 
 static void quantise_q8_0(const BlockFloats *from, unsigned char *block)
@@ -203,25 +233,55 @@ static void quantise_q8_0(const BlockFloats *from, unsigned char *block)
         fit_codes(&group, &fit, (int8_t *)block + 2);
 }
 
-static void quantise_q4_0(const BlockFloats *from, unsigned char *block)
+/* Writes the step of codes around 0.  Tries steps that give the largest value a code of `first` to `last` tenths, of both signs. */
+static void quantise_around(const Group *group, int first, int last, int by, unsigned char *block,
+                            int8_t *code)
 {
-        Group group = small_group(from, -8, 7);
-        double largest = group_largest(&group);
-        Fit fit = fit_begin(&group, step_f16(largest / -8), 0);
-        for (int tenths = 60; tenths <= 86; tenths += 2) {
-                fit_improve(&group, &fit, step_f16(largest / (tenths * 0.1)), 0);
-                fit_improve(&group, &fit, step_f16(largest / (tenths * -0.1)), 0);
+        double largest = group_largest(group);
+        Fit fit = fit_begin(group, step_f16(largest / group->low), 0);
+        fit_improve(group, &fit, 0, 0); /* uneven codes have no 0 */
+        for (int tenths = first; tenths <= last; tenths += by) {
+                fit_improve(group, &fit, step_f16(largest / (tenths * 0.1)), 0);
+                fit_improve(group, &fit, step_f16(largest / (tenths * -0.1)), 0);
         }
         double step = fit.step, none;
         do {
-                Sums sums = fit_sums(&group, fit.step, 0);
+                Sums sums = fit_sums(group, fit.step, 0);
                 least_squares(&(Sums){.qq = sums.qq, .xq = sums.xq}, &step, &none);
-        } while (fit_improve(&group, &fit, step_f16(step), 0));
+        } while (fit_improve(group, &fit, step_f16(step), 0));
         write_f16(block, fit.step);
+        fit_codes(group, &fit, code);
+}
+
+static void quantise_q4_0(const BlockFloats *from, unsigned char *block)
+{
+        Group group = small_group(from, -8, 7);
         int8_t code[SMALL];
-        fit_codes(&group, &fit, code);
+        quantise_around(&group, 60, 86, 2, block, code);
         for (int i = 0; i < SMALL; i++)
                 code[i] += 8;
+        put_nibbles(code, block + 2);
+}
+
+static void quantise_q5_0(const BlockFloats *from, unsigned char *block)
+{
+        Group group = small_group(from, -16, 15);
+        int8_t code[SMALL];
+        quantise_around(&group, 140, 166, 2, block, code);
+        for (int i = 0; i < SMALL; i++)
+                code[i] += 16;
+        put_fifth_bits(code, block + 2);
+        put_nibbles(code, block + 6);
+}
+
+static void quantise_iq4_nl(const BlockFloats *from, unsigned char *block)
+{
+        Group group = small_group(from, -127, 113);
+        group.uneven = true;
+        int8_t code[SMALL];
+        quantise_around(&group, 930, 1360, 30, block, code);
+        for (int i = 0; i < SMALL; i++)
+                code[i] = (int8_t)uneven_index(code[i]);
         put_nibbles(code, block + 2);
 }
 
@@ -236,20 +296,34 @@ static void improve_line(const Group *group, Fit *fit, double step, double base)
         } while (fit_improve(group, fit, step, base));
 }
 
-static void quantise_q4_1(const BlockFloats *from, unsigned char *block)
+/* Writes the step and the base of codes from 0 to `most`. */
+static void quantise_line(const BlockFloats *from, int most, unsigned char *block, int8_t *code)
 {
-        Group group = small_group(from, 0, 15);
+        Group group = small_group(from, 0, most);
         double least, greatest;
         group_range(&group, &least, &greatest);
-        Fit fit = fit_begin(&group, step_f16((greatest - least) / 15), near_f16(least));
-        for (int fourths = 48; fourths <= 66; fourths += 2)
+        Fit fit = fit_begin(&group, step_f16((greatest - least) / most), near_f16(least));
+        for (int fourths = 4 * most - 12; fourths <= 4 * most + 6; fourths += 2)
                 improve_line(&group, &fit, (greatest - least) / (fourths * 0.25), least);
         improve_line(&group, &fit, fit.step, fit.base);
         write_f16(block, fit.step);
         write_f16(block + 2, fit.base);
-        int8_t code[SMALL];
         fit_codes(&group, &fit, code);
+}
+
+static void quantise_q4_1(const BlockFloats *from, unsigned char *block)
+{
+        int8_t code[SMALL];
+        quantise_line(from, 15, block, code);
         put_nibbles(code, block + 4);
+}
+
+static void quantise_q5_1(const BlockFloats *from, unsigned char *block)
+{
+        int8_t code[SMALL];
+        quantise_line(from, 31, block, code);
+        put_fifth_bits(code, block + 4);
+        put_nibbles(code, block + 8);
 }
 
 /* The nearest of 0 1 2 3 4 6 8 12; ties to the even code. */
@@ -326,10 +400,11 @@ double quantise_beyond(CkType type, const float *x)
         case CK_Q8_0: return factor_beyond(group_largest(&group) / 127, 0);
         case CK_Q4_0: return factor_beyond(group_largest(&group) / 8, 0);
         case CK_Q4_1: return factor_beyond((greatest - least) / 15, least);
-        case CK_Q4_K: return q4_k_beyond(&from);
-        case CK_Q5_K: return q5_k_beyond(&from);
-        case CK_Q6_K: return q6_k_beyond(&from);
-        default: return 0; /* powers of two cover every float */
+        case CK_Q5_0: return factor_beyond(group_largest(&group) / 16, 0);
+        case CK_Q5_1: return factor_beyond((greatest - least) / 31, least);
+        case CK_IQ4_NL: return factor_beyond(group_largest(&group) / 127, 0);
+        case CK_MXFP4: return 0; /* powers of two cover every float */
+        default: return division_beyond(type, &from);
         }
 }
 

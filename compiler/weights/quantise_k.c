@@ -18,11 +18,13 @@ typedef struct {
         int low, high; /* codes */
         int low_scale, high_scale;
         int high_minimum; /* 0: no minima */
+        bool uneven;      /* as in Group */
 } Division;
 
-static const Division division_q4_k = {8, 0, 15, 0, 63, 63};
-static const Division division_q5_k = {8, 0, 31, 0, 63, 63};
-static const Division division_q6_k = {16, -32, 31, -128, 127, 0};
+static const Division division_of[CK_TYPE_COUNT] = {
+        [CK_Q2_K] = {16, 0, 3, 0, 15, 15, false},       [CK_Q3_K] = {16, -4, 3, -32, 31, 0, false},
+        [CK_Q4_K] = {8, 0, 15, 0, 63, 63, false},       [CK_Q5_K] = {8, 0, 31, 0, 63, 63, false},
+        [CK_Q6_K] = {16, -32, 31, -128, 127, 0, false}, [CK_IQ4_XS] = {8, -127, 113, -32, 31, 0, true}};
 
 typedef struct {
         double d, dmin; /* f16 */
@@ -198,44 +200,30 @@ static GroupParts division_parts(const Division *division, const BlockFloats *fr
         GroupParts parts = {.division = division};
         const int n = LARGE / division->groups;
         for (int64_t j = 0; j < division->groups; j++)
-                parts.group[j] =
-                        (Group){from->x + n * j, from->weight + n * j, n, division->low, division->high};
+                parts.group[j] = (Group){from->x + n * j, from->weight + n * j, n,
+                                         division->low,   division->high,       division->uneven};
         return parts;
 }
 
-static double factors_beyond(const Division *division, const BlockFloats *from)
+double division_beyond(CkType type, const BlockFloats *from)
 {
-        const GroupParts parts = division_parts(division, from);
+        const GroupParts parts = division_parts(&division_of[type], from);
         double step[MAX_K_GROUPS], least[MAX_K_GROUPS], d, dmin;
         plain_factors(&parts, step, least, &d, &dmin);
         return factor_beyond(d, dmin);
 }
 
-double q4_k_beyond(const BlockFloats *from)
-{
-        return factors_beyond(&division_q4_k, from);
-}
-
-double q5_k_beyond(const BlockFloats *from)
-{
-        return factors_beyond(&division_q5_k, from);
-}
-
-double q6_k_beyond(const BlockFloats *from)
-{
-        return factors_beyond(&division_q6_k, from);
-}
-
 /* Codes from 0. */
-static void quantise(const Division *division, const BlockFloats *from, SuperBlock *block, int8_t *code)
+static void quantise(CkType type, const BlockFloats *from, SuperBlock *block, int8_t *code)
 {
+        const Division *division = &division_of[type];
         const GroupParts parts = division_parts(division, from);
         const int n = LARGE / division->groups;
         parts_search(&parts, block);
         for (int64_t j = 0; j < division->groups; j++)
                 fit_codes(&parts.group[j], &block->fit[j], code + n * j);
         for (int i = 0; i < LARGE; i++)
-                code[i] = (int8_t)(code[i] - division->low);
+                code[i] = (int8_t)(division->uneven ? uneven_index(code[i]) : code[i] - division->low);
 }
 
 /* ---- bytes ---- */
@@ -263,11 +251,57 @@ static void put_codes(const int8_t *code, unsigned char *pairs)
         }
 }
 
+/* Two bits of each code, from bit `from` on: 128 codes to 32 bytes. */
+static void put_two_bits(const int8_t *code, int from, unsigned char *bytes)
+{
+        memset(bytes, 0, LARGE / 4);
+        for (int i = 0; i < LARGE; i++)
+                bytes[i / 128 * 32 + i % 32] |= (unsigned char)((code[i] >> from & 3) << i % 128 / 32 * 2);
+}
+
+/* One bit of each code, bit `from`: those of every 32nd code share a byte. */
+static void put_one_bit(const int8_t *code, int from, unsigned char *bytes)
+{
+        memset(bytes, 0, LARGE / 8);
+        for (int i = 0; i < LARGE; i++)
+                bytes[i % 32] |= (unsigned char)((code[i] >> from & 1) << i / 32);
+}
+
+void quantise_q2_k(const BlockFloats *from, unsigned char *block)
+{
+        SuperBlock found;
+        int8_t code[LARGE];
+        quantise(CK_Q2_K, from, &found, code);
+        for (int j = 0; j < 16; j++)
+                block[j] = (unsigned char)(found.scale[j] | found.minimum[j] << 4);
+        put_two_bits(code, 0, block + 16);
+        write_f16(block + 80, found.d);
+        write_f16(block + 82, found.dmin);
+}
+
+/* Scales have six bits, 32 more than the number: four in halves of the first 8 bytes, two in the other 4. */
+void quantise_q3_k(const BlockFloats *from, unsigned char *block)
+{
+        SuperBlock found;
+        int8_t code[LARGE];
+        quantise(CK_Q3_K, from, &found, code);
+        put_one_bit(code, 2, block);
+        put_two_bits(code, 0, block + 32);
+        unsigned char *scales = block + 96;
+        memset(scales, 0, 12);
+        for (int j = 0; j < 16; j++) {
+                int scale = found.scale[j] + 32;
+                scales[j % 8] |= (unsigned char)((scale & 15) << j / 8 * 4);
+                scales[8 + j % 4] |= (unsigned char)(scale >> 4 << j / 4 * 2);
+        }
+        write_f16(block + 108, found.d);
+}
+
 void quantise_q4_k(const BlockFloats *from, unsigned char *block)
 {
         SuperBlock found;
         int8_t code[LARGE];
-        quantise(&division_q4_k, from, &found, code);
+        quantise(CK_Q4_K, from, &found, code);
         put_head(&found, block);
         put_codes(code, block + 16);
 }
@@ -276,11 +310,9 @@ void quantise_q5_k(const BlockFloats *from, unsigned char *block)
 {
         SuperBlock found;
         int8_t code[LARGE];
-        quantise(&division_q5_k, from, &found, code);
+        quantise(CK_Q5_K, from, &found, code);
         put_head(&found, block);
-        memset(block + 16, 0, 32);
-        for (int i = 0; i < LARGE; i++)
-                block[16 + i % 32] |= (unsigned char)(code[i] >> 4 << i / 32);
+        put_one_bit(code, 4, block + 16);
         put_codes(code, block + 48);
 }
 
@@ -288,14 +320,30 @@ void quantise_q6_k(const BlockFloats *from, unsigned char *block)
 {
         SuperBlock found;
         int8_t code[LARGE];
-        quantise(&division_q6_k, from, &found, code);
-        memset(block, 0, 192);
-        for (int i = 0; i < LARGE; i++) {
-                int half = i / 128, at = i % 128;
-                block[64 * half + at % 64] |= (unsigned char)((code[i] & 15) << at / 64 * 4);
-                block[128 + 32 * half + at % 32] |= (unsigned char)(code[i] >> 4 << at / 32 * 2);
-        }
-        for (int j = 0; j < division_q6_k.groups; j++)
+        quantise(CK_Q6_K, from, &found, code);
+        memset(block, 0, 128);
+        for (int i = 0; i < LARGE; i++)
+                block[i / 128 * 64 + i % 64] |= (unsigned char)((code[i] & 15) << i % 128 / 64 * 4);
+        put_two_bits(code, 4, block + 128);
+        for (int j = 0; j < 16; j++)
                 block[192 + j] = (unsigned char)found.scale[j];
         write_f16(block + 208, found.d);
+}
+
+/* Scales have six bits, as in q3_k: two in the 16 bits after d, four in halves of the next four bytes. */
+void quantise_iq4_xs(const BlockFloats *from, unsigned char *block)
+{
+        SuperBlock found;
+        int8_t code[LARGE];
+        quantise(CK_IQ4_XS, from, &found, code);
+        write_f16(block, found.d);
+        memset(block + 2, 0, 6);
+        for (int j = 0; j < 8; j++) {
+                int scale = found.scale[j] + 32;
+                block[2 + j / 4] |= (unsigned char)(scale >> 4 << j % 4 * 2);
+                block[4 + j / 2] |= (unsigned char)((scale & 15) << j % 2 * 4);
+        }
+        for (int64_t i = 0; i < LARGE / 2; i++)
+                block[8 + i] =
+                        (unsigned char)(code[i / 16 * 32 + i % 16] | code[i / 16 * 32 + 16 + i % 16] << 4);
 }

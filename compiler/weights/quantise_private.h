@@ -15,7 +15,11 @@ typedef struct {
         const double *x, *weight; /* [n] */
         int n;                    /* a multiple of 8 */
         double low, high;         /* range of the integer codes */
+        bool uneven;              /* codes are uneven_values[], else all integers in the range */
 } Group;
+
+/* Index of an uneven value. */
+int uneven_index(int value);
 
 /* The best step and base so far, with the nearest codes. */
 typedef struct {
@@ -58,11 +62,12 @@ double factor_beyond(double one, double other);
 void write_f16(unsigned char *at, double f16);
 
 /* quantise_k.c: blocks of 256 values. */
+void quantise_q2_k(const BlockFloats *from, unsigned char *block);
+void quantise_q3_k(const BlockFloats *from, unsigned char *block);
 void quantise_q4_k(const BlockFloats *from, unsigned char *block);
 void quantise_q5_k(const BlockFloats *from, unsigned char *block);
 void quantise_q6_k(const BlockFloats *from, unsigned char *block);
-/* The factor of plain rounding that exceeds f16; 0: none. */
-double q4_k_beyond(const BlockFloats *from);
-double q5_k_beyond(const BlockFloats *from);
-double q6_k_beyond(const BlockFloats *from);
+void quantise_iq4_xs(const BlockFloats *from, unsigned char *block);
+/* The factor of plain rounding to a type of blocks of 256 that exceeds f16; 0: none. */
+double division_beyond(CkType type, const BlockFloats *from);
 #endif

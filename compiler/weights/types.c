@@ -129,13 +129,13 @@ static void widen_q8_0(const unsigned char *from, int64_t blocks, float *to)
                         to[i] = read_f16(from) * (float)(int8_t)from[2 + i];
 }
 
-static const int8_t uneven[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+const int8_t uneven_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
 static void widen_iq4_nl(const unsigned char *from, int64_t blocks, float *to)
 {
         for (; blocks--; from += 18, to += SMALL)
                 for (int i = 0; i < SMALL; i++)
-                        to[i] = read_f16(from) * (float)uneven[code_at(from + 2, i)];
+                        to[i] = read_f16(from) * (float)uneven_values[code_at(from + 2, i)];
 }
 
 /* A 4-bit float, times two, times a power of two. */
@@ -253,7 +253,7 @@ static void widen_iq4_xs(const unsigned char *from, int64_t blocks, float *to)
                         int lower = j % 2 ? high(from[4 + j / 2]) : low(from[4 + j / 2]);
                         float scale = d * (float)((lower | (upper >> 2 * j & 3) << 4) - 32);
                         for (int i = 0; i < 32; i++)
-                                to[32 * j + i] = scale * (float)uneven[code_at(codes, i)];
+                                to[32 * j + i] = scale * (float)uneven_values[code_at(codes, i)];
                 }
         }
 }

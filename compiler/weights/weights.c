@@ -32,14 +32,6 @@ CkType storage_type(Storage s)
         return file_type[s];
 }
 
-bool ck_type_widened(CkType type)
-{
-        bool kept = ck_type_values(type) == 1 || !ck_type_readable(type);
-        for (int s = 0; s < WEIGHT_STORAGES; s++)
-                kept |= file_type[s] == type;
-        return !kept;
-}
-
 /* The type in which a piece is copied; F32 if its numbers are computed from those of the file, or are
  * split. */
 static Storage storage_of_piece(const Weights *weights, const Piece *p)

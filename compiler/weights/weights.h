@@ -33,7 +33,7 @@ const char *ck_type_name(CkType type);
 int ck_type_bits(CkType type);   /* bits of a block */
 int ck_type_values(CkType type); /* values in a block: 1 unless packed */
 bool ck_type_readable(CkType type);
-bool ck_type_widened(CkType type); /* whether its blocks are widened to f32 because no storage type matches */
+extern const int8_t uneven_values[16]; /* the numbers that codes of IQ4_NL and IQ4_XS mean */
 void ck_type_widen(CkType type, const void *from, int64_t blocks, float *to); /* for a readable type */
 const char *ck_type_why(CkType type); /* why the type is not readable; NULL if it is */
 

@@ -22,6 +22,7 @@
 #include "../../runtime/narrow.h"
 #include "../../runtime/kept.h"
 #include "../../runtime/tile.h"
+#include "../../runtime/block_values.h"
 
 #include "n16.h"
 

@@ -16,7 +16,7 @@
 #include "run/jit_private.h"
 #include "weights/weights.h"
 
-enum { LARGEST = 2 }; /* an output whose codes are the largest ones */
+enum { LARGEST = 2, LEAST = 3 }; /* outputs whose bits of codes and scales are all 1, and all 0 */
 enum { ROWS = 29, OUTPUTS = 70, PANELS = 6, DEPTH = 1024, SCRATCH = 6 * 16 * (192 + 12) };
 
 typedef void CodesOfRows(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows, int k,
@@ -30,9 +30,11 @@ typedef float BlockAt(int storage, const void *array, int64_t at);
 static const struct {
         Storage storage;
         CkType type;
-} kinds[] = {{STORAGE_Q8_0, CK_Q8_0},   {STORAGE_Q4_0, CK_Q4_0}, {STORAGE_Q4_1, CK_Q4_1},
-             {STORAGE_MXFP4, CK_MXFP4}, {STORAGE_Q4_K, CK_Q4_K}, {STORAGE_Q5_K, CK_Q5_K},
-             {STORAGE_Q6_K, CK_Q6_K}};
+} kinds[] = {
+#define KIND(of, NAME, ...) {STORAGE_##NAME, CK_##NAME},
+        BLOCK_STORAGES(KIND, )
+#undef KIND
+};
 
 static uint64_t random_state = 1;
 static int failed;
@@ -60,10 +62,8 @@ typedef struct {
 /* Where a block has scales in f16, and how many. */
 static void set_scales(Storage s, uint8_t *block)
 {
-        const int at = s == STORAGE_Q6_K ? 208 : 0;
-        const int n = s == STORAGE_MXFP4                                            ? 0
-                      : s == STORAGE_Q8_0 || s == STORAGE_Q4_0 || s == STORAGE_Q6_K ? 1
-                                                                                    : 2;
+        const int at = s == STORAGE_Q2_K ? 80 : s == STORAGE_Q3_K ? 108 : s == STORAGE_Q6_K ? 208 : 0;
+        const int n = s == STORAGE_MXFP4 ? 0 : storage_info[s].halves / 32;
         for (int i = 0; i < n; i++) {
                 uint16_t half = f32_to_f16((float)(int)(random_bits() % 2001 - 1000) / 20000.0f);
                 memcpy(block + at + 2 * i, &half, 2);
@@ -84,7 +84,9 @@ static Product *product_new(int kind, int k)
         p->panel = calloc(1, (size_t)storage_size(s, (int64_t)PANELS * 16 * k) + 64);
         for (int i = 0; i < OUTPUTS * depth; i++) {
                 for (int b = 0; b < bytes; b++)
-                        p->block[i * bytes + b] = i / depth == LARGEST ? 0xff : (uint8_t)random_bits();
+                        p->block[i * bytes + b] = i / depth == LARGEST ? 0xff
+                                                  : i / depth == LEAST ? 0
+                                                                       : (uint8_t)random_bits();
                 set_scales(s, p->block + i * bytes);
         }
         ck_type_widen(kinds[kind].type, p->block, OUTPUTS * depth, p->value);
@@ -104,8 +106,10 @@ static Product *product_new(int kind, int k)
                 p->x[3 * k + i] = 0;
                 p->x[4 * k + i] = 1e-31f;
         }
-        for (int i = 0; i < k; i++)
+        for (int i = 0; i < k; i++) {
                 p->x[7 * k + i] = 1; /* its codes are all 127 */
+                p->x[8 * k + i] = -1;
+        }
         p->x[5 * k + 7] = NAN;
         p->x[6 * k + k - 1] = -INFINITY;
         return p;

@@ -2,14 +2,12 @@
 import pathlib, random, struct, sys
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "gguf")]
 import gguf_file
-SCALES = {"Q8_0": [0], "Q4_0": [0], "Q4_1": [0, 2], "MXFP4": [], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208]}
-gguf_file.TYPES.update({"MXFP4": (39, 32, 17), "Q5_K": (13, 256, 176), "Q6_K": (14, 256, 210)})
 kind, out = sys.argv[1:]
 number, values, size = gguf_file.TYPES[kind]
 random.seed(1)
 data = bytearray(random.randbytes(160 * 512 // values * size))
 for block in range(0, len(data), size):
-    for at in SCALES[kind]:
+    for at in gguf_file.FACTORS[kind]:
         data[block + at:block + at + 2] = struct.pack("<e", random.uniform(-0.1, 0.1))
     if kind == "MXFP4":
         data[block] = random.randrange(118, 130)

@@ -1,4 +1,4 @@
-"""Makes blocks.gguf, random blocks of each packed type that lathe widens, and blocks.safetensors, their floats as the package gguf
+"""Makes blocks.gguf, random blocks of each packed type that lathe reads, and blocks.safetensors, their floats as the package gguf
 has them (gguf.quants.dequantize).  Made with gguf 0.19.0 and numpy 2.4.6; neither is needed by the tests."""
 import json
 import os

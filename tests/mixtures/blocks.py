@@ -2,8 +2,6 @@
 import pathlib, random, struct, sys
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "gguf")]
 import gguf_file
-gguf_file.TYPES.update({"Q5_K": (13, 256, 176), "Q6_K": (14, 256, 210)})
-SCALES = {"Q8_0": [0], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208]}
 SIZE = {"Q8_0": 1e-3, "Q4_K": 1e-4, "Q5_K": 1e-4, "Q6_K": 1e-5}
 
 
@@ -11,7 +9,7 @@ def blocks(kind, n):
     _, values, size = gguf_file.TYPES[kind]
     data = bytearray(random.randbytes(n // values * size))
     for block in range(0, len(data), size):
-        for at in SCALES[kind]:
+        for at in gguf_file.FACTORS[kind]:
             data[block + at:block + at + 2] = struct.pack("<e", random.uniform(-SIZE[kind], SIZE[kind]))
     return bytes(data)
 

@@ -141,10 +141,12 @@ def weights():
             with_value(good, 70)
             accepted(f"{good} becomes {kind}", *run, "--quant", kind)
     # a value that the least and the largest factor of a block reach, and one beyond
-    for kind, most in (("q8_0", 127 * F16), ("q4_0", 8 * F16), ("q4_1", 15 * F16), ("q4_k", 63 * 15 * F16), ("q5_k", 63 * 31 * F16), ("q6_k", 32 * 127 * F16)):
-        depth = 256 if "k" in kind else 32
+    for kind, most in (("q8_0", 127 * F16), ("q4_0", 8 * F16), ("q4_1", 15 * F16), ("q5_0", 16 * F16), ("q5_1", 31 * F16),
+                       ("iq4_nl", 127 * F16), ("q2_k", 15 * 3 * F16), ("q3_k", 31 * 4 * F16), ("q4_k", 63 * 15 * F16), ("q5_k", 63 * 31 * F16),
+                       ("q6_k", 32 * 127 * F16), ("iq4_xs", 31 * 127 * F16)):
+        depth = 256 if kind[-2:] in ("_k", "xs") else 32
         write("blocks.model", f"model blocks {{ input x : real[{2 * depth}]\nw : weight[16, {2 * depth}]\noutput y = x @ w' }}\n")
-        for x, good in ((most, True), (1.01 * most, False), (-1.01 * most if kind != "q4_1" else -1.01 * F16, False)):
+        for x, good in ((most, True), (1.01 * most, False), (-1.01 * most if kind[-2:] != "_1" else -1.01 * F16, False)):
             values = [0.0] * (32 * depth)
             values[5 * 2 * depth + depth + 3] = x
             safetensors("w.safetensors", w=([16, 2 * depth], values, "f"))

@@ -95,7 +95,11 @@ static float float_of(int distribution, uint64_t i)
 
 /* ---- types ---- */
 
-static const CkType type_of[] = {CK_Q8_0, CK_Q4_0, CK_Q4_1, CK_MXFP4, CK_Q4_K, CK_Q5_K, CK_Q6_K};
+static const CkType type_of[] = {
+#define TYPE_OF(of, NAME, ...) CK_##NAME,
+        BLOCK_STORAGES(TYPE_OF, )
+#undef TYPE_OF
+};
 enum { TYPES = sizeof type_of / sizeof *type_of };
 
 static int64_t bytes_of(CkType type)
@@ -164,13 +168,32 @@ static void plain_steps(const float *x, float step, float low, float high, float
                 value[i] = f16_of(step) * code_of(x[i], step, low, high);
 }
 
-static void plain_line(const float *x, float *value)
+static void plain_line(const float *x, float high, float *value)
 {
         float least, greatest;
         range_of(x, 32, &least, &greatest);
-        float step = (greatest - least) / 15;
+        float step = (greatest - least) / high;
         for (int i = 0; i < 32; i++)
-                value[i] = f16_of(step) * code_of(x[i] - least, step, 0, 15) + f16_of(least);
+                value[i] = f16_of(step) * code_of(x[i] - least, step, 0, high) + f16_of(least);
+}
+
+/* The nearest of the values of iq4_nl, times a step. */
+static float near_uneven(float x, float step)
+{
+        static const float among[] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                      1,    13,   25,  38,  53,  69,  89,  113};
+        float best = step * among[0];
+        for (int i = 1; i < 16; i++)
+                if (fabsf(x - step * among[i]) < fabsf(x - best))
+                        best = step * among[i];
+        return best;
+}
+
+static void plain_iq4_nl(const float *x, float *value)
+{
+        float step = f16_of(largest_of(x, 32) / -127);
+        for (int i = 0; i < 32; i++)
+                value[i] = near_uneven(x[i], step);
 }
 
 static void plain_mxfp4(const float *x, float *value)
@@ -188,38 +211,51 @@ static void plain_mxfp4(const float *x, float *value)
         }
 }
 
-/* Groups of 32 with a step and a minimum of six bits. */
-static void plain_k(const float *x, float high, float *value)
+/* Groups of n with a step and a minimum, integers up to `scales`. */
+static void plain_k(const float *x, int n, float scales, float high, float *value)
 {
-        float step[8], below[8], most = 0, lowest = 0;
-        for (int j = 0; j < 8; j++) {
+        float step[16], below[16], most = 0, lowest = 0;
+        for (int j = 0; j < LARGE / n; j++) {
                 float least, greatest;
-                range_of(x + 32 * j, 32, &least, &greatest);
+                range_of(x + n * j, n, &least, &greatest);
                 below[j] = fmaxf(-least, 0);
                 step[j] = (greatest + below[j]) / high;
                 most = fmaxf(most, step[j]);
                 lowest = fmaxf(lowest, below[j]);
         }
-        float d = f16_of(most / 63), dmin = f16_of(lowest / 63);
+        float d = f16_of(most / scales), dmin = f16_of(lowest / scales);
         for (int i = 0; i < LARGE; i++) {
-                float own = d * code_of(step[i / 32], d, 0, 63),
-                      minimum = dmin * code_of(below[i / 32], dmin, 0, 63);
+                float own = d * code_of(step[i / n], d, 0, scales),
+                      minimum = dmin * code_of(below[i / n], dmin, 0, scales);
                 value[i] = own * code_of(x[i] + minimum, own, 0, high) - minimum;
         }
 }
 
-static void plain_q6_k(const float *x, float *value)
+/* Groups of 16 with a step, an integer from -scales - 1 to scales; codes from low to -low - 1. */
+static void plain_signed_k(const float *x, float scales, float low, float *value)
 {
         float step[16], most = 0;
         for (int j = 0; j < 16; j++) {
-                step[j] = largest_of(x + 16 * j, 16) / -32;
+                step[j] = largest_of(x + 16 * j, 16) / low;
                 most = fmaxf(most, fabsf(step[j]));
         }
-        float d = f16_of(most / 127);
+        float d = f16_of(most / scales);
         for (int i = 0; i < LARGE; i++) {
-                float own = d * code_of(step[i / 16], d, -128, 127);
-                value[i] = own * code_of(x[i], own, -32, 31);
+                float own = d * code_of(step[i / 16], d, -scales - 1, scales);
+                value[i] = own * code_of(x[i], own, low, -low - 1);
         }
+}
+
+static void plain_iq4_xs(const float *x, float *value)
+{
+        float step[8], most = 0;
+        for (int j = 0; j < 8; j++) {
+                step[j] = largest_of(x + 32 * j, 32) / -127;
+                most = fmaxf(most, fabsf(step[j]));
+        }
+        float d = f16_of(most / 31);
+        for (int i = 0; i < LARGE; i++)
+                value[i] = near_uneven(x[i], d * code_of(step[i / 32], d, -32, 31));
 }
 
 /* What a block's floats become by plain rounding. */
@@ -228,11 +264,17 @@ static void plainly(CkType type, const float *x, float *value)
         switch (type) {
         case CK_Q8_0: plain_steps(x, fabsf(largest_of(x, 32)) / 127, -127, 127, value); break;
         case CK_Q4_0: plain_steps(x, largest_of(x, 32) / -8, -8, 7, value); break;
-        case CK_Q4_1: plain_line(x, value); break;
+        case CK_Q4_1: plain_line(x, 15, value); break;
+        case CK_Q5_0: plain_steps(x, largest_of(x, 32) / -16, -16, 15, value); break;
+        case CK_Q5_1: plain_line(x, 31, value); break;
         case CK_MXFP4: plain_mxfp4(x, value); break;
-        case CK_Q4_K: plain_k(x, 15, value); break;
-        case CK_Q5_K: plain_k(x, 31, value); break;
-        default: plain_q6_k(x, value);
+        case CK_IQ4_NL: plain_iq4_nl(x, value); break;
+        case CK_Q2_K: plain_k(x, 16, 15, 3, value); break;
+        case CK_Q3_K: plain_signed_k(x, 31, -4, value); break;
+        case CK_Q4_K: plain_k(x, 32, 63, 15, value); break;
+        case CK_Q5_K: plain_k(x, 32, 63, 31, value); break;
+        case CK_Q6_K: plain_signed_k(x, 127, -32, value); break;
+        default: plain_iq4_xs(x, value);
         }
 }
 

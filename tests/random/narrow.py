@@ -16,7 +16,7 @@ import tempfile
 from core import Random
 from drive import PROCESSES, targets
 
-TYPES = "f32 f16 bf16 q8_0 q4_0 q4_1 mxfp4 q4_k q5_k q6_k".split()
+TYPES = "f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 mxfp4 iq4_nl q2_k q3_k q4_k q5_k q6_k iq4_xs".split()
 MIXTURES = "Q4_K_S Q4_K_M Q5_K_S Q5_K_M".split()
 
 
