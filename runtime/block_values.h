@@ -128,7 +128,7 @@ KERNEL float block_at_bf16(const uint8_t *p, int lane)
 }
 
 /* The number of a step, from the first step of `codes`, in a lane. */
-KERNEL int code_at(int storage, const uint8_t *codes, int step, int lane)
+KERNEL int block_number(int storage, const uint8_t *codes, int step, int lane)
 {
         const int line = step / 4, own = 4 * lane + step % 4;
 #if HAS_Q8_0
@@ -191,7 +191,7 @@ KERNEL float super_at(int storage, const uint8_t *p, int step, int lane)
         const int part = step / part_steps(storage), first = step / code_steps(storage);
         const uint8_t *codes = block_codes(storage, p) + first * code_bytes(storage);
         const float x = block_at_f16(p, lane) * (float)scale_at(storage, p, part, lane) *
-                        (float)code_at(storage, codes, step % code_steps(storage), lane);
+                        (float)block_number(storage, codes, step % code_steps(storage), lane);
         return has_minima(storage) ? x - block_at_f16(p + 32, lane) * (float)minimum_at(storage, p, part, lane) : x;
 }
 
@@ -213,7 +213,7 @@ KERNEL float block_at(int storage, const void *array, int64_t at)
         if (storage == STORAGE_MXFP4)
                 d = block_at_bf16(p, lane);
 #endif
-        const float x = d * (float)code_at(storage, block_codes(storage, p), step, lane);
+        const float x = d * (float)block_number(storage, block_codes(storage, p), step, lane);
         return has_minima(storage) ? x + block_at_f16(p + 32, lane) : x;
 }
 

@@ -44,7 +44,7 @@ KERNEL c64 c_look(const uint8_t table[16], c64 x)
 
 KERNEL c64 c_bits(c64 x, int from, int n, int to)
 {
-        __m512i moved = from < to ? _mm512_slli_epi16(x, (unsigned)(to - from)) : _mm512_srli_epi16(x, (unsigned)(from - to));
+        __m512i moved = from < to ? _mm512_slli_epi32(x, (unsigned)(to - from)) : _mm512_srli_epi32(x, (unsigned)(from - to));
         return _mm512_and_si512(moved, _mm512_set1_epi8((char)(((1 << n) - 1) << to)));
 }
 

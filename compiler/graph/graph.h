@@ -13,6 +13,7 @@
 #ifndef GRAPH_H
 #define GRAPH_H
 #include "base/base.h"
+#include "block_storages.h"
 
 /* A model declares at most MAX_DECLARED named dimensions.  The elaborator adds the positions of `along`
  * (Graph.along), passes the others: past, and those of kernels.h. */

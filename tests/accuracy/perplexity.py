@@ -24,6 +24,8 @@ HELD_OUT, RECORDED_TALES = 3, 16  # the seed of train.py
 MEASURED = 0.001  # of what is recorded: digits are cut off
 SIZES = {"tale": [], "wide": ["layers=2", "heads=8", "kv_heads=4", "d_model=256", "d_ff=512"]}
 ROWS = [("tale", "q8_0", 0, 0.1), ("tale", "q4_0", 0.1923, MEASURED), ("tale", "q4_1", 0.3208, MEASURED), ("tale", "mxfp4", 1.5362, MEASURED),
+        ("tale", "q5_0", -0.1979, MEASURED), ("tale", "q5_1", 0.0685, MEASURED), ("tale", "iq4_nl", 0.7098, MEASURED),
+        ("wide", "q2_k", 28.3283, MEASURED), ("wide", "q3_k", 1.5312, MEASURED), ("wide", "iq4_xs", 0.4571, MEASURED),
         ("wide", "q6_k", 0, 0.5), ("wide", "q5_k", -0.0347, MEASURED), ("wide", "q4_k", 0, 3), ("wide", "q4_0", 0.5349, MEASURED)]
 
 QUICK = {("tale", "q4_0"), ("wide", "q5_k")}
