@@ -106,19 +106,13 @@ static bool holds_other_weights_alone(PublishedReading *r)
         return false;
 }
 
-/* Quantisation methods in config.json, each with advice. */
+/* Quantisation methods in config.json that lathe does not read, each with advice. */
 static const struct {
         const char *method, *name, *advice;
 } packing_table[] = {
-        {"fp8", "FP8", "import the bf16 files that it was made from, or widen the tensors with their scales"},
-        {"fbgemm_fp8", "FP8 of FBGEMM", "import the bf16 files that it was made from"},
-        {"gptq", "GPTQ", "import the files before quantisation, or a GGUF of the model"},
-        {"awq", "AWQ", "import the files before quantisation, or a GGUF of the model"},
         {"bitsandbytes", "bitsandbytes",
          "import the files before quantisation; transformers writes them with dequantize() and "
          "save_pretrained()"},
-        {"mxfp4", "MXFP4", "import a GGUF of the model, or a copy in bf16"},
-        {"compressed-tensors", "compressed-tensors", "import the files before quantisation"},
         {"modelopt", "NVFP4 or FP8 of ModelOpt", "import the files before quantisation"},
         {"mlx", "MLX", "import the files before quantisation; mlx_lm.convert --dequantize writes them"},
 };
@@ -141,7 +135,7 @@ static bool refuse_packed(PublishedReading *r)
         Span span = {0};
         const char *method = packing_method(r, &span), *name = method,
                    *advice = "import the files before quantisation, or a GGUF of the model";
-        if (!method)
+        if (!method || quantization_is_read(method))
                 return true;
         for (size_t i = 0; i < sizeof packing_table / sizeof *packing_table; i++)
                 if (!strcmp(method, packing_table[i].method)) {
@@ -518,6 +512,32 @@ static void note_missing_weights(const PublishedReading *r)
                         r->path);
 }
 
+/* Notes matrices that are stored as codes, and the type in which lathe keeps their numbers. */
+static void note_scaled(PublishedReading *r)
+{
+        int64_t before = 0, after = 0;
+        int count[CK_TYPE_COUNT] = {0};
+        const char *text = NULL;
+        for (int i = 0; i < checkpoint_count(r->m.tensors); i++) {
+                const CkTensor *t = checkpoint_at(r->m.tensors, i);
+                if (!t->scaled)
+                        continue;
+                count[t->dtype]++;
+                before += t->bytes;
+                after += t->count * (ck_type_bits(t->dtype) / 8);
+        }
+        for (int type = 0; type < CK_TYPE_COUNT; type++)
+                if (count[type])
+                        text = arena_printf(r->m.arena, "%s%s%d in %s", text ? text : "", text ? ", " : "",
+                                            count[type], ck_type_name((CkType)type));
+        if (text)
+                fprintf(stderr,
+                        "lathe: note: matrices of codes with scales, whose numbers are kept: %s; %s become "
+                        "%s; --quant makes them smaller\n",
+                        text, in_units(r->m.arena, (double)before, "B"),
+                        in_units(r->m.arena, (double)after, "B"));
+}
+
 Spec import_spec(Arena *arena, const CommandOptions *o, const char *source, const char *items,
                  const char *name)
 {
@@ -561,6 +581,8 @@ Spec import_spec(Arena *arena, const CommandOptions *o, const char *source, cons
                 spec.chat_fault = r.m.chat_fault;
                 spec.sampling = r.m.sampling;
                 note_missing_weights(&r);
+                if (r.m.tensors && !o->quant)
+                        note_scaled(&r);
         }
         diag_print(&r.diag, stderr);
         if (r.diag.count)

@@ -2,7 +2,8 @@
  *
  * A key of the file must be read or ignored by the item, or its value must be null.  The same holds for each
  * field of an object whose fields are read.  All other keys are rejected, also with values `false` and 0,
- * since an unknown key may change the model. */
+ * since an unknown key may change the model.  Keys of quantization_config are those of its method, which
+ * the reader of weights knows. */
 #include "import_private.h"
 
 typedef struct {
@@ -78,11 +79,31 @@ static void check_fields(Strict *s, const char *path, const ConfigObject *o)
         }
 }
 
+/* Whether it is the quantization_config of a method that is read; checks its keys. */
+static bool is_quantization(Strict *s, const ConfigField *f)
+{
+        const char *method = NULL;
+        if (strcmp(f->key, QUANTIZATION) != 0 || f->value.kind != CONFIG_OBJECT)
+                return false;
+        const ConfigObject *o = f->value.object;
+        for (int i = 0; i < o->n; i++)
+                if (!strcmp(o->field[i].key, "quant_method") && o->field[i].value.kind == CONFIG_TEXT)
+                        method = o->field[i].value.text;
+        if (!method || !quantization_is_read(method))
+                return false;
+        for (int i = 0; i < o->n; i++)
+                if (o->field[i].value.kind != CONFIG_NONE && !quantization_has_key(method, o->field[i].key))
+                        strict_report(s, arena_printf(s->m->arena, "%s.%s", QUANTIZATION, o->field[i].key),
+                                      &o->field[i]);
+        return true;
+}
+
 static void check_object(Strict *s, const ConfigObject *o, const char *inner)
 {
         for (int i = 0; i < o->n; i++) {
                 const ConfigField *f = &o->field[i];
-                if (f->value.kind == CONFIG_NONE || f->key == inner || key_is_known(s->m, f->key))
+                if (f->value.kind == CONFIG_NONE || f->key == inner || key_is_known(s->m, f->key) ||
+                    is_quantization(s, f))
                         continue;
                 if (!is_read(s->m, f->key))
                         strict_report(s, f->key, f);

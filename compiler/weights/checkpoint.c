@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "checkpoint_private.h"
+#include "scaled_private.h"
 
 _Static_assert(sizeof(void *) == 8, "checkpoints are mapped whole: 64-bit addresses");
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -268,6 +268,43 @@ static bool fail_format(const char *path, const Format *other, CkError *err)
                        other->advice ? other->advice : "");
 }
 
+/* The value of a file of a directory; NULL: missing, or no JSON. */
+static json_t *json_in(const char *folder, const char *inside, const char *name)
+{
+        json_error_t error;
+        char path[4096];
+        if (snprintf(path, sizeof path, "%s%s%s%s", folder, inside, *inside ? "/" : "", name) >=
+            (int)sizeof path)
+                return NULL;
+        input_read(path);
+        return json_load_file(path, 0, &error);
+}
+
+/* Computes numbers of quantised tensors from `first` on, if the file's folder has a config.json with a
+ * quantization_config.  This file is then one of the checkpoint's, since numbers depend on it. */
+static bool read_scaled(Checkpoint *checkpoint, const CkFile *file, int first, CkError *err)
+{
+        const char *slash = strrchr(file->path, '/');
+        const size_t n = slash ? (size_t)(slash - file->path) + 1 : 0;
+        char *path = malloc(n + sizeof "config.json");
+        if (!path)
+                return ck_lack(err, "%s: out of memory", file->path);
+        memcpy(path, file->path, n);
+        path[n] = 0;
+        json_t *config = text_ends_with(file->path, ".gguf") ? NULL : json_in(path, "", "config.json");
+        strcpy(path + n, "config.json");
+        ScaledConfig quantised;
+        bool good = scaled_config_read(&quantised, config, path, err);
+        int count = checkpoint->count - first;
+        if (good && quantised.method)
+                good = checkpoint_map(checkpoint, path, err) &&
+                       (!count || scaled_find(checkpoint->tensor + first, &count, &quantised, err));
+        checkpoint->count = first + count;
+        json_decref(config);
+        free(path);
+        return good;
+}
+
 static bool open_file(Checkpoint *checkpoint, const char *path, bool values, CkError *err)
 {
         const CkFile *file = checkpoint_map(checkpoint, path, err);
@@ -280,7 +317,9 @@ static bool open_file(Checkpoint *checkpoint, const char *path, bool values, CkE
         bool guessed = checkpoint->format && checkpoint->format->probe == llama2c_probe;
         if (!checkpoint->format || (other && !checkpoint->format->values && (guessed || other->advice)))
                 return fail_format(path, other, err);
-        return checkpoint->format->read(checkpoint, file, err);
+        const int first = checkpoint->count;
+        return checkpoint->format->read(checkpoint, file, err) &&
+               (values || read_scaled(checkpoint, file, first, err));
 }
 
 /* Opens the weights of another module of a sentence-transformers directory; they are named "PATH/TENSOR". */
@@ -303,18 +342,6 @@ static bool open_module(Checkpoint *checkpoint, const char *folder, const char *
         }
         free(path);
         return good;
-}
-
-/* The value of a file of a directory; NULL: missing, or no JSON. */
-static json_t *json_in(const char *folder, const char *inside, const char *name)
-{
-        json_error_t error;
-        char path[4096];
-        if (snprintf(path, sizeof path, "%s%s%s%s", folder, inside, *inside ? "/" : "", name) >=
-            (int)sizeof path)
-                return NULL;
-        input_read(path);
-        return json_load_file(path, 0, &error);
 }
 
 static const char *module_path(const json_t *modules, size_t i)
@@ -457,8 +484,10 @@ void checkpoint_close(Checkpoint *checkpoint)
 {
         if (!checkpoint)
                 return;
-        for (int i = 0; i < checkpoint->count; i++)
+        for (int i = 0; i < checkpoint->count; i++) {
+                scaled_free(checkpoint->tensor[i].scaled);
                 free((void *)checkpoint->tensor[i].name);
+        }
         for (int i = 0; i < checkpoint->nfile; i++)
                 release_file(checkpoint->file[i]);
         pairs_free(checkpoint->pair, checkpoint->npair);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "checkpoint_private.h"
+#include "scaled_private.h"
 
 enum {
         MAX_VALUES = 256,
@@ -80,6 +80,27 @@ static void widen_i64(const unsigned char *from, int64_t blocks, float *to)
                 memcpy(&x, from + 8 * i, sizeof x);
                 to[i] = (float)x;
         }
+}
+
+static void widen_f8_e5m2(const unsigned char *from, int64_t blocks, float *to)
+{
+        for (int64_t i = 0; i < blocks; i++)
+                to[i] = code_value(VALUE_E5M2, 8, from[i]);
+}
+
+static void widen_f8_e4m3(const unsigned char *from, int64_t blocks, float *to)
+{
+        for (int64_t i = 0; i < blocks; i++)
+                to[i] = code_value(VALUE_E4M3, 8, from[i]);
+}
+
+/* 2^(e - 127); 255 is NaN */
+static void widen_f8_e8m0(const unsigned char *from, int64_t blocks, float *to)
+{
+        for (int64_t i = 0; i < blocks; i++)
+                to[i] = f32_of_bits(from[i] == 255 ? 0x7fc00000u
+                                    : from[i]      ? (uint32_t)from[i] << 23
+                                                   : 0x00400000u);
 }
 
 /* ---- blocks of 32 ---- */
@@ -335,7 +356,7 @@ static bool still_whole(const CkFile *file)
 static bool can_read(const CkTensor *tensor, int64_t first, int64_t count)
 {
         return types[tensor->dtype].widen && first >= 0 && count >= 0 && first <= tensor->count - count &&
-               still_whole(tensor->file);
+               (tensor->scaled ? scaled_is_whole(tensor) : still_whole(tensor->file));
 }
 
 /* Converts whole blocks directly, and the requested part of a block at either end. */
@@ -343,6 +364,10 @@ static void widen_tensor(const CkTensor *tensor, int64_t first, int64_t count, f
 {
         int64_t values = types[tensor->dtype].values, bytes = types[tensor->dtype].bits / 8, n;
         float block[MAX_VALUES];
+        if (tensor->scaled) {
+                scaled_read(tensor, first, count, out);
+                return;
+        }
         for (; count; first += n, out += n, count -= n) {
                 int64_t skipped = first % values;
                 const unsigned char *from = (const unsigned char *)tensor->data + first / values * bytes;
@@ -412,5 +437,8 @@ void checkpoint_let_go(const CkTensor *tensor, int64_t first, int64_t count)
 {
         int64_t values = types[tensor->dtype].values, bytes = types[tensor->dtype].bits / 8;
         const char *data = (const char *)tensor->data;
-        pages_let_go(data + first / values * bytes, data + (first + count) / values * bytes);
+        if (tensor->scaled)
+                scaled_let_go(tensor, first, count);
+        else
+                pages_let_go(data + first / values * bytes, data + (first + count) / values * bytes);
 }

@@ -59,11 +59,12 @@ typedef struct {
         const char *name;
         CkType dtype;
         int rank;
-        int64_t shape[CK_MAX_RANK]; /* outermost first; a scalar has rank 0 */
-        int64_t count;              /* elements: the product of shape */
-        const void *data;           /* [shape], row-major, not necessarily aligned */
-        int64_t bytes;
-        const CkFile *file; /* the mapped file that contains it */
+        int64_t shape[CK_MAX_RANK];    /* outermost first; a scalar has rank 0 */
+        int64_t count;                 /* elements: the product of shape */
+        const void *data;              /* [shape], row-major, not necessarily aligned; NULL if scaled */
+        int64_t bytes;                 /* in the file */
+        const CkFile *file;            /* the mapped file that contains it */
+        const struct CkScaled *scaled; /* codes and scales from which its numbers are computed; NULL: none */
 } CkTensor;
 
 typedef struct Checkpoint Checkpoint;
@@ -139,6 +140,12 @@ bool checkpoint_same_numbers(const CkTensor *a, const CkTensor *b);
 void checkpoint_let_go(const CkTensor *tensor, int64_t first, int64_t count);
 /* pack.c: the same for pages of a mapped file that begin in this range. */
 void pages_let_go(const void *from, const void *to);
+
+/* scaled_config.c: methods of quantization_config in a config.json beside weights.  Matrices of codes with scales
+ * are then listed as one tensor of numbers. */
+#define QUANTIZATION "quantization_config"
+bool quantization_is_read(const char *method);
+bool quantization_has_key(const char *method, const char *key); /* false: it may change the numbers */
 
 /* Writing safetensors, or an .npy of one tensor if the path has that suffix (tensors_write.c). */
 

@@ -1,0 +1,534 @@
+/* Replaces the tensors of each quantised matrix (codes, scales, zero points, ..) by one tensor of its numbers.
+ *
+ * Names and types of tensors decide which matrices are quantised.  Shapes must be those that a scheme of
+ * quantization_config gives, so that a wrong size of groups is an error and not a wrong number. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scaled_private.h"
+
+static const uint8_t in_order[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+/* of 8 rows: lanes of rows 0 .. 7, where lanes have rows 0 2 4 6 1 3 5 7 */
+static const uint8_t alternating[8] = {0, 4, 1, 5, 2, 6, 3, 7};
+
+static const struct {
+        const char *codes;
+        CkType type;
+        const char *tensor, *scales, *zeros;
+        ScaledLayout layout;
+        int bits;
+        bool floats;
+        CodeValue value, zero;
+} formats[] = {
+#define SCALED(name, codes, type, tensor, scales, zeros, layout, bits, floats, value, zero)                  \
+        {codes, CK_##type, tensor, scales, zeros, SCALED_##layout, bits, floats, VALUE_##value, VALUE_##zero},
+#include "scaled.def"
+#undef SCALED
+};
+
+typedef enum { PART_CODES, PART_SCALES, PART_ZEROS, PART_GROUPS, PART_SHAPE, PART_GLOBAL, PARTS } PartKind;
+
+typedef struct {
+        ScaledConfig *config;
+        CkTensor *tensor; /* [n], by name */
+        int n;
+        bool *used;      /* [n] */
+        CkTensor **made; /* [n] tensor of numbers, by index of its codes; NULL: none */
+        CkError *err;
+} Finder;
+
+/* A matrix, while its tensors are gathered. */
+typedef struct {
+        ScaledFormat format;
+        char *stem; /* name of the tensor of numbers without its end */
+        size_t stem_length;
+        const CkTensor *part[PARTS]; /* NULL: not present */
+        const ScaledScheme *scheme;
+        int64_t batches, rows, columns;
+        int batch_axes;
+        int64_t grid_rows, groups;
+        char why[256]; /* why no scheme fits */
+} Matrix;
+
+/* ---- tensors by name ---- */
+
+static int compare_tensor_names(const void *a, const void *b)
+{
+        return strcmp(((const CkTensor *)a)->name, ((const CkTensor *)b)->name);
+}
+
+static const CkTensor *scaled_tensor(const Finder *f, const char *name)
+{
+        const CkTensor key = {.name = name};
+        return f->n ? bsearch(&key, f->tensor, (size_t)f->n, sizeof key, compare_tensor_names) : NULL;
+}
+
+/* The tensor of a matrix with this end of its name; `ends` may be two with a space between them. */
+static const CkTensor *find_part(const Finder *f, Matrix *m, const char *ends)
+{
+        for (const CkTensor *found; *ends; ends += *ends == ' ') {
+                const size_t n = strcspn(ends, " ");
+                memcpy(m->stem + m->stem_length, ends, n);
+                m->stem[m->stem_length + n] = 0;
+                if ((found = scaled_tensor(f, m->stem)))
+                        return found;
+                ends += n;
+        }
+        return NULL;
+}
+
+static bool find_fail(const Finder *f, const CkTensor *t, const char *text)
+{
+        return ck_fail(f->err, "%s: tensor \"%s\", %s: %s", t->file->path, ck_quote(t->name).text,
+                       ck_type_name(t->dtype), text);
+}
+
+static const char *shape_words(char *text, size_t room, const CkTensor *t)
+{
+        size_t n = (size_t)snprintf(text, room, "[");
+        for (int i = 0; i < t->rank && n < room; i++)
+                n += (size_t)snprintf(text + n, room - n, "%s%lld", i ? ", " : "", (long long)t->shape[i]);
+        if (n < room)
+                snprintf(text + n, room - n, "]");
+        return text;
+}
+
+/* ---- shapes ---- */
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+        return a / b + (a % b != 0);
+}
+
+/* The last size in a tensor of integers, which is the shape of the codes unpacked; -1: it has another form. */
+static int64_t given_columns(const CkTensor *shape, const CkTensor *codes)
+{
+        int32_t narrow;
+        int64_t wide = -1;
+        if (shape->count != codes->rank || (shape->dtype != CK_I32 && shape->dtype != CK_I64))
+                return -1;
+        for (int i = 0; i < codes->rank; i++) {
+                const char *at = (const char *)shape->data + i * (shape->bytes / shape->count);
+                memcpy(shape->dtype == CK_I32 ? (void *)&narrow : (void *)&wide, at,
+                       shape->dtype == CK_I32 ? sizeof narrow : sizeof wide);
+                wide = shape->dtype == CK_I32 ? narrow : wide;
+                if (wide < 1 || (i < codes->rank - 1 && wide != codes->shape[i]))
+                        return -1;
+        }
+        return wide;
+}
+
+/* Sets the sizes of the matrix from the shape of its codes; false: the shape has another form. */
+static bool measure_matrix(Matrix *m, int bits)
+{
+        const CkTensor *t = m->part[PART_CODES];
+        const int per = 32 / bits, axes = formats[m->format].layout == SCALED_BLOCKS_32 ? 3 : 2;
+        const int64_t *shape = t->shape + (t->rank - axes);
+        const bool stacked = formats[m->format].layout != SCALED_ACROSS &&
+                             formats[m->format].layout != SCALED_DOWN &&
+                             formats[m->format].layout != SCALED_QUARTERS;
+        m->batch_axes = t->rank - axes;
+        if (m->batch_axes < 0 || (m->batch_axes > 0 && !stacked) || t->count == 0)
+                return false;
+        m->batches = 1;
+        for (int i = 0; i < m->batch_axes; i++)
+                m->batches *= t->shape[i];
+        m->rows = shape[0];
+        m->columns = shape[1];
+        switch (formats[m->format].layout) {
+        case SCALED_BYTES: break;
+        case SCALED_HALVES: m->columns *= 2; break;
+        case SCALED_BLOCKS_32: m->columns *= 32; return shape[2] == 16;
+        case SCALED_WORDS:
+                m->columns = given_columns(m->part[PART_SHAPE], t);
+                return m->columns > 0 && 32 % bits == 0 && ceil_div(m->columns, per) == shape[1];
+        case SCALED_ACROSS: m->rows = shape[1] * per, m->columns = shape[0]; break;
+        case SCALED_DOWN: m->rows = shape[1], m->columns = shape[0] * per; break;
+        case SCALED_QUARTERS: m->rows *= 4; break;
+        }
+        return true;
+}
+
+static bool is_by_columns(const Matrix *m)
+{
+        return formats[m->format].layout == SCALED_ACROSS || formats[m->format].layout == SCALED_DOWN;
+}
+
+/* Whether a tensor has one element for each group, or is [rows, groups] with this number of rows. */
+static bool has_grid(const Matrix *m, const CkTensor *t, int64_t rows)
+{
+        const int64_t last[2] = {is_by_columns(m) ? m->groups : rows, is_by_columns(m) ? rows : m->groups};
+        if (rows == 1 && m->groups == 1 && m->batches == 1)
+                return t->count == 1;
+        if (t->rank != m->batch_axes + 2)
+                return false;
+        for (int i = 0; i < m->batch_axes; i++)
+                if (t->shape[i] != m->part[PART_CODES]->shape[i])
+                        return false;
+        return t->shape[t->rank - 2] == last[0] && t->shape[t->rank - 1] == last[1];
+}
+
+/* Rows of the tensor of zero points, several of which share a word. */
+static int64_t rows_of_zeros(const Matrix *m, int bits)
+{
+        return m->part[PART_ZEROS]->dtype == CK_I32 ? ceil_div(m->grid_rows, 32 / bits) : m->grid_rows;
+}
+
+static void says_why(Matrix *m, const ScaledScheme *scheme, const char *what)
+{
+        char text[5][64];
+        if (*m->why)
+                return;
+        snprintf(m->why, sizeof m->why,
+                 "%s: a matrix %s, with scales %s%s%s, of %d bits in blocks of %lld x %lld", what,
+                 shape_words(text[0], sizeof text[0], m->part[PART_CODES]),
+                 shape_words(text[1], sizeof text[1], m->part[PART_SCALES]),
+                 m->part[PART_ZEROS] ? ", zero points " : "",
+                 m->part[PART_ZEROS] ? shape_words(text[2], sizeof text[2], m->part[PART_ZEROS]) : "",
+                 scheme->bits, (long long)scheme->row_block, (long long)scheme->column_block);
+}
+
+static bool fits_scheme(Matrix *m, const ScaledScheme *s)
+{
+        const int stored = formats[m->format].bits ? formats[m->format].bits : s->bits;
+        const bool narrower = formats[m->format].layout == SCALED_BYTES && !formats[m->format].floats;
+        if (formats[m->format].floats != s->floats || (stored != s->bits && !narrower))
+                return false;
+        if (!measure_matrix(m, stored)) {
+                says_why(m, s, "codes of another shape");
+                return false;
+        }
+        m->grid_rows = s->row_block ? ceil_div(m->rows, s->row_block) : 1;
+        m->groups = s->column_block ? ceil_div(m->columns, s->column_block) : 1;
+        m->scheme = s;
+        if (!has_grid(m, m->part[PART_SCALES], m->grid_rows))
+                says_why(m, s, "scales of another shape");
+        else if (!m->part[PART_ZEROS] && s->zeros == ZEROS_NEEDED)
+                says_why(m, s, "zero points are missing");
+        else if (m->part[PART_ZEROS] && !has_grid(m, m->part[PART_ZEROS], rows_of_zeros(m, stored)))
+                says_why(m, s, "zero points of another shape");
+        else if (m->part[PART_GROUPS] && m->part[PART_GROUPS]->count != m->columns)
+                says_why(m, s, "another number of columns in the list of groups");
+        else
+                return true;
+        return false;
+}
+
+/* ---- one matrix ---- */
+
+static bool is_float_type(CkType type)
+{
+        return type == CK_F32 || type == CK_F16 || type == CK_BF16;
+}
+
+static bool check_types(const Finder *f, const Matrix *m)
+{
+        const CkTensor *const *part = m->part;
+        const CkType scale = part[PART_SCALES]->dtype,
+                     zero = part[PART_ZEROS] ? part[PART_ZEROS]->dtype : CK_I8;
+        const bool small = scale == CK_U8 || scale == CK_F8_E4M3 || scale == CK_F8_E8M0;
+        if (!is_float_type(scale) && !(small && formats[m->format].floats))
+                return find_fail(f, part[PART_SCALES], "not a type of scales; expected F32, F16 or BF16");
+        if (zero != CK_I8 && (zero != CK_I32 || formats[m->format].layout == SCALED_BYTES))
+                return find_fail(f, part[PART_ZEROS],
+                                 "not a type of zero points; expected I8, or I32 for "
+                                 "packed ones");
+        if (part[PART_GROUPS] && part[PART_GROUPS]->dtype != CK_I32)
+                return find_fail(f, part[PART_GROUPS], "not a list of groups; expected I32");
+        if (part[PART_GLOBAL] && (part[PART_GLOBAL]->dtype != CK_F32 || part[PART_GLOBAL]->count != 1))
+                return find_fail(f, part[PART_GLOBAL], "not a scale of all groups; expected one F32");
+        return true;
+}
+
+static bool check_groups(const Finder *f, const Matrix *m)
+{
+        const CkTensor *list = m->part[PART_GROUPS];
+        for (int64_t i = 0; list && i < list->count; i++) {
+                int32_t group;
+                memcpy(&group, (const char *)list->data + i * (int64_t)sizeof group, sizeof group);
+                if (group < 0 || group >= m->groups)
+                        return ck_fail(f->err,
+                                       "%s: tensor \"%s\": column %lld is in group %ld; expected 0 to %lld, "
+                                       "as many as there are scales",
+                                       list->file->path, ck_quote(list->name).text, (long long)i, (long)group,
+                                       (long long)m->groups - 1);
+        }
+        return true;
+}
+
+static CodeField field_of_codes(const Matrix *m)
+{
+        const CkTensor *t = m->part[PART_CODES];
+        const ScaledLayout layout = formats[m->format].layout;
+        CodeField c = {
+                .data = t->data, .width = t->dtype == CK_I32 ? 4 : 1, .value = formats[m->format].value};
+        c.bits = formats[m->format].bits ? formats[m->format].bits : m->scheme->bits;
+        const int per = 8 * c.width / c.bits;
+        c.order = in_order;
+        c.row_lanes = layout == SCALED_ACROSS ? per : 1;
+        c.column_lanes =
+                layout == SCALED_BYTES || layout == SCALED_QUARTERS || layout == SCALED_ACROSS ? 1 : per;
+        c.row_step =
+                layout == SCALED_DOWN || layout == SCALED_ACROSS ? 1 : ceil_div(m->columns, c.column_lanes);
+        c.column_step = layout == SCALED_ACROSS ? m->rows / per : layout == SCALED_DOWN ? m->rows : 1;
+        c.split = layout == SCALED_QUARTERS ? m->rows / 4 : 0;
+        c.batch_step = m->rows * c.row_step;
+        if (layout == SCALED_ACROSS && per == 8)
+                c.order = alternating;
+        return c;
+}
+
+static CodeField field_of_zeros(const Matrix *m)
+{
+        const CkTensor *t = m->part[PART_ZEROS];
+        CodeField z = {.data = NULL};
+        if (!t)
+                return z;
+        z = (CodeField){.data = t->data, .width = 1, .bits = 8, .value = VALUE_SIGNED, .row_lanes = 1};
+        z.column_lanes = 1;
+        z.order = in_order;
+        if (t->dtype == CK_I32) {
+                z.width = 4;
+                z.bits = m->scheme->bits;
+                z.value = formats[m->format].zero;
+                z.row_lanes = 32 / z.bits;
+                if (formats[m->format].layout == SCALED_ACROSS && z.row_lanes == 8)
+                        z.order = alternating;
+        }
+        z.row_step = is_by_columns(m) ? 1 : m->groups;
+        z.column_step = is_by_columns(m) ? rows_of_zeros(m, z.bits) : 1;
+        z.batch_step = rows_of_zeros(m, z.bits) * m->groups;
+        return z;
+}
+
+static ScaleField field_of_scales(const Finder *f, const Matrix *m)
+{
+        const CkTensor *t = m->part[PART_SCALES];
+        ScaleField s = {.data = t->data, .type = t->dtype, .inverse = f->config->inverse};
+        s.row_block = m->scheme->row_block ? m->scheme->row_block : m->rows;
+        s.column_block = m->scheme->column_block ? m->scheme->column_block : m->columns;
+        s.row_step = is_by_columns(m) ? 1 : m->groups;
+        s.group_step = is_by_columns(m) ? m->grid_rows : 1;
+        s.batch_step = m->grid_rows * m->groups;
+        if (m->part[PART_GLOBAL])
+                memcpy(&s.divisor, m->part[PART_GLOBAL]->data, sizeof s.divisor);
+        return s;
+}
+
+/* Types to which numbers are rounded: that of the scales, then that of the model. */
+static void set_types(const Finder *f, const Matrix *m, CkScaled *s)
+{
+        const ScaledConfig *c = f->config;
+        const CkType scale = m->part[PART_SCALES]->dtype;
+        const bool plain = is_float_type(scale) && !m->part[PART_GLOBAL];
+        s->computed = c->rounding == ROUNDED_ONCE || c->inverse ? CK_F32 : plain ? scale : CK_BF16;
+        s->result = s->computed;
+        if (c->rounding == ROUNDED_ONCE)
+                s->result = c->has_dtype ? c->dtype : plain ? scale : CK_BF16;
+        else if (c->rounding == ROUNDED_TO_MODEL && c->has_dtype && c->dtype != CK_F32)
+                s->result = c->dtype;
+}
+
+void scaled_free(const CkScaled *s)
+{
+        if (s)
+                free((void *)s->part);
+        free((void *)s);
+}
+
+static CkScaled *scaled_new(const Finder *f, const Matrix *m)
+{
+        CkScaled *s = calloc(1, sizeof *s);
+        CkTensor *part = s ? calloc(PARTS, sizeof *part) : NULL;
+        if (!part) {
+                free(s);
+                ck_lack(f->err, "%s: out of memory", f->config->path);
+                return NULL;
+        }
+        for (int i = 0; i < PARTS; i++)
+                if (m->part[i])
+                        part[s->nparts++] = *m->part[i];
+        s->part = part;
+        s->rows = m->rows;
+        s->columns = m->columns;
+        s->groups = m->groups;
+        s->turned = formats[m->format].layout == SCALED_BLOCKS_32;
+        s->code = field_of_codes(m);
+        s->zero = field_of_zeros(m);
+        s->scale = field_of_scales(f, m);
+        s->group = m->part[PART_GROUPS] ? m->part[PART_GROUPS]->data : NULL;
+        set_types(f, m, s);
+        return s;
+}
+
+/* Rejects a matrix whose tensors are not all there, or of other shapes. */
+static bool check_matrix(const Finder *f, Matrix *m)
+{
+        const CkTensor *codes = m->part[PART_CODES];
+        const bool pairs = formats[m->format].layout == SCALED_HALVES;
+        if (!m->part[PART_SCALES])
+                return find_fail(f, codes,
+                                 "it has no scales in a tensor of the same name, as quantization_config "
+                                 "requires; is the checkpoint complete?");
+        if (pairs && m->part[PART_SCALES]->dtype == CK_F8_E4M3 && !m->part[PART_GLOBAL])
+                return find_fail(f, codes, "it has no _global_scale, by which its scales are divided");
+        if (formats[m->format].layout == SCALED_WORDS && !m->part[PART_SHAPE])
+                return find_fail(f, codes, "it has no _shape, the shape of its numbers");
+        if (!check_types(f, m))
+                return false;
+        for (int i = 0; i < f->config->nscheme; i++)
+                if (fits_scheme(m, &f->config->scheme[i]))
+                        return check_groups(f, m);
+        return find_fail(f, codes, *m->why ? m->why : "quantization_config describes no matrix of this type");
+}
+
+/* The tensor of numbers, which replaces the codes when all are found. */
+static bool make_tensor(Finder *f, Matrix *m)
+{
+        const CkTensor *codes = m->part[PART_CODES];
+        const bool turned = formats[m->format].layout == SCALED_BLOCKS_32;
+        CkTensor t = {.file = codes->file, .rank = m->batch_axes + 2};
+        for (int i = 0; i < m->batch_axes; i++)
+                t.shape[i] = codes->shape[i];
+        t.shape[t.rank - 2] = turned ? m->columns : m->rows;
+        t.shape[t.rank - 1] = turned ? m->rows : m->columns;
+        const CkScaled *s = scaled_new(f, m);
+        CkTensor *made = s ? malloc(sizeof *made) : NULL;
+        if (!made) {
+                scaled_free(s);
+                return ck_lack(f->err, "%s: out of memory", f->config->path);
+        }
+        t.scaled = s;
+        t.dtype = s->result;
+        t.name = m->stem;
+        snprintf(m->stem + m->stem_length, sizeof "weight" + 1, "%s", formats[m->format].tensor);
+        const bool good = checkpoint_measure(codes->file, &t, f->err);
+        t.bytes = 0;
+        for (int i = 0; i < s->nparts; i++)
+                t.bytes += s->part[i].bytes;
+        *made = t;
+        f->made[codes - f->tensor] = made;
+        m->stem = NULL;
+        return good;
+}
+
+/* Gathers the matrix whose codes are tensor i. */
+static bool take_scaled(Finder *f, int i, ScaledFormat format)
+{
+        static const char *const ends[PARTS] = {
+                [PART_GROUPS] = "_g_idx", [PART_SHAPE] = "_shape", [PART_GLOBAL] = "_global_scale"};
+        const CkTensor *codes = &f->tensor[i];
+        Matrix m = {.format = format, .stem_length = strlen(codes->name) - strlen(formats[format].codes)};
+        m.stem = malloc(strlen(codes->name) + 32);
+        if (!m.stem)
+                return ck_lack(f->err, "%s: out of memory", codes->file->path);
+        memcpy(m.stem, codes->name, m.stem_length);
+        m.part[PART_SCALES] = find_part(f, &m, formats[format].scales);
+        m.part[PART_ZEROS] = formats[format].zeros ? find_part(f, &m, formats[format].zeros) : NULL;
+        m.part[PART_GROUPS] = find_part(f, &m, *formats[format].tensor ? ".g_idx" : ends[PART_GROUPS]);
+        for (int k = PART_SHAPE; k < PARTS; k++)
+                m.part[k] = find_part(f, &m, ends[k]);
+        m.part[PART_CODES] = codes;
+        bool good = check_matrix(f, &m);
+        for (int k = PART_SCALES; k < PARTS; k++)
+                if (m.part[k])
+                        f->used[m.part[k] - f->tensor] = true;
+        good = good && make_tensor(f, &m);
+        free(m.stem);
+        return good;
+}
+
+/* ---- all ---- */
+
+static bool is_active(const Finder *f, ScaledFormat format)
+{
+        return f->config->formats >> format & 1u;
+}
+
+/* Scales of activations, of keys and of values: weights do not depend on them. */
+static bool is_of_activations(const char *name)
+{
+        static const char *const end[] = {".input_scale",
+                                          ".input_zero_point",
+                                          ".input_global_scale",
+                                          ".output_scale",
+                                          ".output_zero_point",
+                                          ".activation_scale",
+                                          ".input_scale_inv",
+                                          ".k_scale",
+                                          ".v_scale",
+                                          ".input_scale_ub",
+                                          ".q_scale"};
+        for (size_t i = 0; i < sizeof end / sizeof *end; i++)
+                if (text_ends_with(name, end[i]))
+                        return true;
+        return false;
+}
+
+/* Rejects a part without codes, or codes of another type. */
+static bool check_left(const Finder *f, const CkTensor *t)
+{
+        static const char *const end[] = {".weight_scale", ".weight_scale_inv", ".weight_zero_point",
+                                          ".weight_shape", ".weight_g_idx",     ".weight_global_scale",
+                                          ".qzeros",       ".scales",           ".g_idx"};
+        for (ScaledFormat k = 0; k < SCALED_FORMATS; k++)
+                if (is_active(f, k) && *formats[k].codes && text_ends_with(t->name, formats[k].codes))
+                        return ck_fail(f->err, "%s: tensor \"%s\" has type %s; expected %s, for codes",
+                                       t->file->path, ck_quote(t->name).text, ck_type_name(t->dtype),
+                                       ck_type_name(formats[k].type));
+        for (size_t i = 0; i < sizeof end / sizeof *end; i++)
+                if (text_ends_with(t->name, end[i]))
+                        return find_fail(f, t,
+                                         "there are no codes to which it belongs, in a tensor of the "
+                                         "same name and of a type that quantization_config gives");
+        return true;
+}
+
+static bool take_all(Finder *f)
+{
+        for (int pass = 0; pass < 2; pass++) /* named codes first: their scales may have a type of codes */
+                for (int i = 0; i < f->n; i++)
+                        for (ScaledFormat k = 0; k < SCALED_FORMATS && !f->used[i] && !f->made[i]; k++) {
+                                const char *codes = formats[k].codes;
+                                const CkTensor *t = &f->tensor[i];
+                                if (is_active(f, k) && (*codes == 0) == (pass == 1) &&
+                                    t->dtype == formats[k].type && text_ends_with(t->name, codes) &&
+                                    !is_of_activations(t->name) && !text_ends_with(t->name, "_scale") &&
+                                    !take_scaled(f, i, k))
+                                        return false;
+                        }
+        for (int i = 0; i < f->n; i++) {
+                f->used[i] = f->used[i] || is_of_activations(f->tensor[i].name);
+                if (!f->used[i] && !f->made[i] && !check_left(f, &f->tensor[i]))
+                        return false;
+        }
+        return true;
+}
+
+bool scaled_find(CkTensor *tensor, int *n, ScaledConfig *config, CkError *err)
+{
+        Finder f = {.config = config, .tensor = tensor, .n = *n, .err = err};
+        f.used = calloc((size_t)*n + 1, sizeof *f.used);
+        f.made = calloc((size_t)*n + 1, sizeof *f.made);
+        bool good = (f.used && f.made) || ck_lack(err, "%s: out of memory", config->path);
+        if (good && *n)
+                qsort(tensor, (size_t)*n, sizeof *tensor, compare_tensor_names);
+        good = good && take_all(&f);
+        int kept = 0;
+        for (int i = 0; f.used && f.made && i < f.n; i++) {
+                const bool replaced = f.used[i] || f.made[i];
+                if (replaced)
+                        free((void *)tensor[i].name);
+                if (f.made[i])
+                        tensor[kept++] = *f.made[i];
+                else if (!replaced)
+                        tensor[kept++] = tensor[i];
+                free(f.made[i]);
+        }
+        *n = f.used && f.made ? kept : *n;
+        free(f.used);
+        free(f.made);
+        return good;
+}

@@ -1,0 +1,207 @@
+/* Numbers of tensors that are codes with scales, computed when they are read.
+ *
+ * A run is a part of a row or of a column of the matrix.  Its codes are widened to floats, and those of one
+ * group are scaled together.  Operations are those of the reference implementations: zero points are
+ * subtracted exactly, and each product is rounded to the type of the scales. */
+#include "scaled_private.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MAX_CODES = 256 };
+
+/* ---- numbers of codes ---- */
+
+static float value_of_e4m3(unsigned code)
+{
+        const uint32_t sign = (uint32_t)(code & 0x80u) << 24, rest = code & 0x7fu;
+        if (rest == 0x7f)
+                return f32_of_bits(sign | 0x7fc00000u);
+        if (rest < 8) /* subnormal: a multiple of 2^-9 */
+                return f32_of_bits(sign | f32_bits((float)rest * 0x1p-9f));
+        return f32_of_bits(sign | ((rest >> 3) + 120) << 23 | (rest & 7u) << 20);
+}
+
+float code_value(CodeValue value, int bits, unsigned code)
+{
+        static const float e2m1[8] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+        switch (value) {
+        case VALUE_E4M3: return value_of_e4m3(code);
+        case VALUE_E5M2: return f16_to_f32((uint16_t)(code << 8));
+        case VALUE_E2M1: return code & 8u ? -e2m1[code & 7u] : e2m1[code];
+        case VALUE_SIGNED: return (float)(int8_t)code;
+        case VALUE_CENTRED: return (float)((int)code - (1 << (bits - 1)));
+        case VALUE_NEXT: return (float)((code + 1) & ((1u << bits) - 1));
+        case VALUE_TERNARY: return (float)((int)code - 1);
+        case VALUE_PLAIN:
+        case VALUE_UNUSED: break;
+        }
+        return (float)code;
+}
+
+/* ---- one row ---- */
+
+typedef struct {
+        const unsigned char *word; /* of column 0 */
+        int shift;
+} CodeRow;
+
+static CodeRow code_row(const CodeField *f, int64_t batch, int64_t row)
+{
+        const int64_t at = f->split ? row % f->split : row / f->row_lanes;
+        const int lane = f->split ? (int)(row / f->split) : f->order[row % f->row_lanes];
+        const int64_t word = batch * f->batch_step + at * f->row_step;
+        return (CodeRow){f->data + word * f->width, lane * f->bits};
+}
+
+static unsigned scaled_code(const CodeField *f, CodeRow row, int64_t column)
+{
+        const unsigned char *at = row.word + column / f->column_lanes * f->column_step * f->width;
+        uint32_t word = *at;
+        if (f->width == 4)
+                memcpy(&word, at, sizeof word);
+        return word >> (row.shift + (int)(column % f->column_lanes) * f->bits) & ((1u << f->bits) - 1);
+}
+
+/* Scale of a group, before it is rounded. */
+static float scale_at(const ScaleField *f, int64_t batch, int64_t row, int64_t group)
+{
+        const int64_t i = batch * f->batch_step + row / f->row_block * f->row_step + group * f->group_step;
+        float scale;
+        if (f->type == CK_U8) /* a power of two; 255 gives infinity, as in the reference */
+                scale = f32_of_bits(f->data[i] ? (uint32_t)f->data[i] << 23 : 0x00400000u);
+        else
+                ck_type_widen(f->type, f->data + i * ck_type_bits(f->type) / 8, 1, &scale);
+        return f->divisor != 0 ? scale / f->divisor : scale;
+}
+
+static float rounded_as(CkType type, float x)
+{
+        return type == CK_BF16 ? bf16_to_f32(f32_to_bf16(x)) : type == CK_F16 ? f16_to_f32(f32_to_f16(x)) : x;
+}
+
+static void round_all(CkType type, int64_t n, float *out)
+{
+        for (int64_t i = 0; type != CK_F32 && i < n; i++)
+                out[i] = rounded_as(type, out[i]);
+}
+
+/* Tables of a call: a number for each code. */
+typedef struct {
+        const CkScaled *scaled;
+        float value[MAX_CODES], zero[MAX_CODES];
+} ScaledReader;
+
+static void fill_values(const CodeField *f, float *value)
+{
+        for (unsigned code = 0; f->data && code < 1u << f->bits; code++)
+                value[code] = code_value(f->value, f->bits, code);
+}
+
+static void scale_group(const ScaledReader *r, int64_t batch, int64_t row, int64_t group, int64_t n,
+                        float *out)
+{
+        const CkScaled *s = r->scaled;
+        const float scale = scale_at(&s->scale, batch, row, group);
+        const float zero =
+                s->zero.data ? r->zero[scaled_code(&s->zero, code_row(&s->zero, batch, row), group)] : 0;
+        for (int64_t i = 0; i < n && s->zero.data; i++)
+                out[i] -= zero;
+        for (int64_t i = 0; i < n; i++)
+                out[i] = s->scale.inverse ? out[i] / scale : out[i] * scale;
+}
+
+static int64_t group_of(const CkScaled *s, int64_t column)
+{
+        int32_t group;
+        if (!s->group)
+                return column / s->scale.column_block;
+        memcpy(&group, s->group + column * (int64_t)sizeof group, sizeof group);
+        return group >= 0 && group < s->groups ? group : 0; /* other values were rejected on opening */
+}
+
+/* Columns from this one on that have its group, at most n. */
+static int64_t columns_of_group(const CkScaled *s, int64_t column, int64_t n)
+{
+        int64_t same = 1;
+        if (!s->group)
+                same = s->scale.column_block - column % s->scale.column_block;
+        else
+                while (same < n && group_of(s, column + same) == group_of(s, column))
+                        same++;
+        return same < n ? same : n;
+}
+
+static void read_along(const ScaledReader *r, int64_t batch, int64_t row, int64_t column, int64_t n,
+                       float *out)
+{
+        const CodeField *f = &r->scaled->code;
+        const CodeRow codes = code_row(f, batch, row);
+        for (int64_t i = 0; i < n; i++)
+                out[i] = r->value[scaled_code(f, codes, column + i)];
+        for (int64_t i = 0, same; i < n; i += same) {
+                same = columns_of_group(r->scaled, column + i, n - i);
+                scale_group(r, batch, row, group_of(r->scaled, column + i), same, out + i);
+        }
+}
+
+/* A part of a column, of a tensor that is turned. */
+static void read_down(const ScaledReader *r, int64_t batch, int64_t row, int64_t column, int64_t n,
+                      float *out)
+{
+        const CodeField *f = &r->scaled->code;
+        for (int64_t i = 0; i < n; i++) {
+                out[i] = r->value[scaled_code(f, code_row(f, batch, row + i), column)];
+                scale_group(r, batch, row + i, group_of(r->scaled, column), 1, out + i);
+        }
+}
+
+/* ---- a tensor ---- */
+
+bool scaled_is_whole(const CkTensor *tensor)
+{
+        const CkScaled *s = tensor->scaled;
+        struct stat status;
+        for (int i = 0; i < s->nparts; i++) {
+                const CkFile *file = s->part[i].file;
+                bool checked = i && file == s->part[i - 1].file;
+                if (!checked && (fstat(file->descriptor, &status) || status.st_size < file->size))
+                        return false;
+        }
+        return true;
+}
+
+void scaled_read(const CkTensor *tensor, int64_t first, int64_t count, float *out)
+{
+        const CkScaled *s = tensor->scaled;
+        const int64_t inner = s->turned ? s->rows : s->columns, outer = s->turned ? s->columns : s->rows;
+        ScaledReader reader = {.scaled = s};
+        fill_values(&s->code, reader.value);
+        fill_values(&s->zero, reader.zero);
+        for (int64_t at = first, n; at < first + count; at += n) {
+                const int64_t i = at % inner, line = at / inner;
+                float *to = out + (at - first);
+                n = inner - i < first + count - at ? inner - i : first + count - at;
+                if (s->turned)
+                        read_down(&reader, line / outer, i, line % outer, n, to);
+                else
+                        read_along(&reader, line / outer, line % outer, i, n, to);
+        }
+        round_all(s->computed, count, out);
+        if (s->result != s->computed)
+                round_all(s->result, count, out);
+}
+
+/* Codes in the order of the tensor are released with its elements, others whenever some are. */
+void scaled_let_go(const CkTensor *tensor, int64_t first, int64_t count)
+{
+        const CkScaled *s = tensor->scaled;
+        const CkTensor *codes = &s->part[0];
+        const char *data = codes->data;
+        const bool in_order = !s->turned && s->code.row_step > s->code.column_step && !s->code.split;
+        const double share = in_order && tensor->count ? (double)codes->bytes / (double)tensor->count : 0;
+        const int64_t from = (int64_t)((double)first * share);
+        const int64_t to = in_order ? (int64_t)((double)(first + count) * share) : codes->bytes;
+        pages_let_go(data + from, data + (to < codes->bytes ? to : codes->bytes));
+}

@@ -1,0 +1,244 @@
+"""Small models whose matrices are stored as codes, against the same models with plain numbers: equal outputs, and each command accepts them.
+
+    models.py LATHE WORK
+
+Checkpoints are hash weights, quantised here: the packing follows the specifications of
+    DeepSeek V3 (inference/kernel.py, weights of DeepSeek-V3 README_WEIGHTS.md)    fp8: a scale for each block
+    AutoAWQ (awq/modules/linear/gemm.py)                                           awq: [in, out / 8], rows 0 2 4 6 1 3 5 7
+    AutoGPTQ (auto_gptq/nn_modules/qlinear/qlinear_cuda.py)                        gptq: [in / 8, out], zero points less one
+    compressed-tensors (compressors/pack_quantized)                                [out, in / 8], with offset 8
+    OCP Microscaling Formats 1.0, and gpt-oss                                      mxfp4: [experts, out, in / 32, 16] and powers of two
+"""
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+LATHE, WORK = sys.argv[1:3]
+failed = False
+
+LLAMA = {"architectures": ["LlamaForCausalLM"], "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+         "vocab_size": 64, "max_position_embeddings": 64, "rms_norm_eps": 1e-05, "hidden_act": "silu", "torch_dtype": "bfloat16", "tie_word_embeddings": True}
+PHI3 = {"architectures": ["Phi3ForCausalLM"], "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+        "vocab_size": 64, "max_position_embeddings": 64, "original_max_position_embeddings": 64, "rms_norm_eps": 1e-05, "hidden_act": "silu", "torch_dtype": "float16", "sliding_window": None}
+DEEPSEEK = {"architectures": ["DeepseekV3ForCausalLM"], "hidden_size": 64, "intermediate_size": 96, "moe_intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+            "num_key_value_heads": 4, "n_routed_experts": 8, "n_shared_experts": 1, "num_experts_per_tok": 2, "n_group": 2, "topk_group": 1, "first_k_dense_replace": 1, "q_lora_rank": 32,
+            "kv_lora_rank": 16, "qk_rope_head_dim": 8, "qk_nope_head_dim": 16, "v_head_dim": 16, "vocab_size": 64, "max_position_embeddings": 64, "rms_norm_eps": 1e-06,
+            "routed_scaling_factor": 2.5, "norm_topk_prob": True, "scoring_func": "sigmoid", "topk_method": "noaux_tc", "hidden_act": "silu", "torch_dtype": "bfloat16", "tie_word_embeddings": False,
+            "num_nextn_predict_layers": 0}
+GPT_OSS = {"architectures": ["GptOssForCausalLM"], "hidden_size": 64, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+           "vocab_size": 64, "max_position_embeddings": 64, "num_local_experts": 4, "num_experts_per_tok": 2, "rms_norm_eps": 1e-05, "sliding_window": 8, "attention_bias": True,
+           "tie_word_embeddings": False, "torch_dtype": "bfloat16", "rope_theta": 150000,
+           "rope_scaling": {"rope_type": "yarn", "factor": 2.0, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False, "original_max_position_embeddings": 32}}
+
+
+def verdict(name, good, why=""):
+    global failed
+    failed |= not good
+    print(f"ok scaled {name}" if good else f"FAIL scaled {name}: {why}")
+
+
+def lathe(*words):
+    done = subprocess.run([LATHE, *words], capture_output=True, cwd=WORK, timeout=300, env={**os.environ, "LATHE_CACHE": "off"})
+    return done.returncode, done.stdout, done.stderr.decode("utf-8", "replace")
+
+
+# --- files ---
+
+def bf16(x):
+    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+
+
+def of_bf16(bits):
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+TYPES = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16, "F8_E4M3": np.uint8, "U8": np.uint8, "I32": np.int32}
+
+
+def read(path):
+    with open(path, "rb") as f:
+        size = int.from_bytes(f.read(8), "little")
+        header = json.loads(f.read(size))
+        data = f.read()
+    out = {}
+    for name, t in header.items():
+        if name != "__metadata__":
+            a, b = t["data_offsets"]
+            out[name] = (t["dtype"], np.frombuffer(data[a:b], TYPES[t["dtype"]]).reshape(t["shape"]))
+    return out
+
+
+def write(path, tensors):
+    header, data = {}, b""
+    for name, (dtype, x) in tensors.items():
+        content = np.ascontiguousarray(x, TYPES[dtype]).tobytes()
+        header[name] = {"dtype": dtype, "shape": list(x.shape), "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header).encode()
+    with open(path, "wb") as f:
+        f.write(len(text).to_bytes(8, "little") + text + data)
+
+
+# --- formats: tensors of a matrix [out, in], and its numbers ---
+
+E4M3 = np.array([(-1) ** (c >> 7) * ((c & 7) / 8 * 2.0**-6 if c >> 3 & 15 == 0 else (1 + (c & 7) / 8) * 2.0 ** ((c >> 3 & 15) - 7)) for c in range(256)], np.float32)
+E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
+ORDER = [0, 2, 4, 6, 1, 3, 5, 7]
+
+
+def grown(x, rows, columns, shape):
+    return np.repeat(np.repeat(x, rows, 0), columns, 1)[: shape[0], : shape[1]]
+
+
+def nearest(table, x, codes):
+    return codes[np.abs(table[codes][None, :] - x.reshape(-1, 1)).argmin(1)].reshape(x.shape)
+
+
+def fp8(name, w):
+    r, c = 24, 32
+    grid = [[np.abs(w[i : i + r, k : k + c]).max() / 448 for k in range(0, w.shape[1], c)] for i in range(0, w.shape[0], r)]
+    scale = np.array(grid, np.float32)
+    code = nearest(E4M3, w / grown(scale, r, c, w.shape), np.array([c for c in range(256) if c & 127 != 127]))
+    number = bf16(E4M3[code] * grown(scale, r, c, w.shape))
+    return {name + ".weight": ("F8_E4M3", code), name + ".weight_scale_inv": ("F32", scale)}, ("BF16", number)
+
+
+def integers(w, group, dtype):
+    """Codes and zero points of 4 bits [out, in], [out, groups], and scales."""
+    parts = w.reshape(w.shape[0], -1, group)
+    least, most = np.minimum(parts.min(2), 0), np.maximum(parts.max(2), 0)
+    scale = ((most - least) / 15).astype(np.float32)
+    scale = scale.astype(np.float16).astype(np.float32) if dtype == "F16" else of_bf16(bf16(scale))
+    zero = np.clip(np.round(-least / scale), 1, 15).astype(np.int64)
+    code = np.clip(np.round(w / np.repeat(scale, group, 1)) + np.repeat(zero, group, 1), 0, 15).astype(np.int64)
+    number = (code - np.repeat(zero, group, 1)).astype(np.float32) * np.repeat(scale, group, 1)
+    number = ("F16", number.astype(np.float16)) if dtype == "F16" else ("BF16", bf16(number))
+    return code, zero, scale, number
+
+
+def packed(codes, order=range(8)):
+    """Eight codes of the last axis to a word."""
+    parts = codes.reshape(*codes.shape[:-1], -1, 8)[..., list(order)]
+    return (parts << np.arange(8) * 4).sum(-1).astype(np.uint32).view(np.int32)
+
+
+def awq(name, w):
+    code, zero, scale, number = integers(w, 16, "F16")
+    return {name + ".qweight": ("I32", packed(code.T, ORDER)), name + ".qzeros": ("I32", packed(zero.T, ORDER)), name + ".scales": ("F16", scale.T.astype(np.float16))}, number
+
+
+def gptq(name, w):
+    code, zero, scale, number = integers(w, 16, "F16")
+    index = np.arange(w.shape[1]) // 16
+    return {name + ".qweight": ("I32", packed(code).T), name + ".qzeros": ("I32", packed(zero.T - 1)), name + ".scales": ("F16", scale.T.astype(np.float16)),
+            name + ".g_idx": ("I32", index)}, number
+
+
+def compressed(name, w):
+    code, zero, scale, number = integers(w, 16, "BF16")
+    zeros = packed(np.pad(zero, ((0, -len(zero) % 8), (0, 0))).T).T
+    return {name + ".weight_packed": ("I32", packed(code)), name + ".weight_zero_point": ("I32", zeros), name + ".weight_scale": ("BF16", bf16(scale)),
+            name + ".weight_shape": ("I32", np.array(w.shape))}, number
+
+
+def mxfp4(name, w):
+    """Experts [experts, in, out]."""
+    x = np.swapaxes(w, 1, 2)
+    blocks = x.reshape(*x.shape[:2], -1, 32)
+    power = np.floor(np.log2(np.abs(blocks).max(-1))) - 2
+    code = nearest(E2M1, blocks / 2.0 ** power[..., None], np.arange(16))
+    number = (E2M1[code] * 2.0 ** power[..., None]).reshape(x.shape).astype(np.float32)
+    return {name + "_blocks": ("U8", code[..., ::2] | code[..., 1::2] << 4), name + "_scales": ("U8", power + 127)}, ("BF16", bf16(np.swapaxes(number, 1, 2)))
+
+
+GROUP = {"weights": {"num_bits": 4, "type": "int", "symmetric": False, "strategy": "group", "group_size": 16}, "targets": ["Linear"], "input_activations": None}
+VERIFIED = ("llama-awq", "deepseek-fp8", "gpt-oss-mxfp4")
+QUANTISED = {
+    "fp8": (fp8, {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [24, 32]}),
+    "awq": (awq, {"quant_method": "awq", "bits": 4, "group_size": 16, "version": "gemm", "zero_point": True}),
+    "gptq": (gptq, {"quant_method": "gptq", "bits": 4, "group_size": 16, "desc_act": False, "sym": False}),
+    "compressed": (compressed, {"quant_method": "compressed-tensors", "format": "pack-quantized", "config_groups": {"group_0": GROUP}, "ignore": ["lm_head"]}),
+    "mxfp4": (mxfp4, {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]}),
+}
+
+
+def make(name, config, kind):
+    """Folders NAME with codes and NAME-plain with their numbers; False, with the reason printed."""
+    quantise, quantization = QUANTISED[kind]
+    for folder, more in ((name, {"quantization_config": quantization}), (name + "-plain", {})):
+        os.makedirs(f"{WORK}/{folder}")
+        with open(f"{WORK}/{folder}/config.json", "w") as f:
+            json.dump({**config, **more}, f)
+    code, _, err = lathe("weights", name + "-plain", "--quant", "f16" if kind in ("awq", "gptq") else "bf16", "-o", "hashed.safetensors")
+    if code:
+        verdict(f"{name}: hash weights", False, err)
+        return False
+    codes, plain, n = {}, {}, 0
+    for key, (dtype, x) in read(f"{WORK}/hashed.safetensors").items():
+        w = of_bf16(x) if dtype == "BF16" else x.astype(np.float32)
+        parts, number = None, (dtype, x)
+        if kind == "mxfp4" and key.endswith(("gate_up_proj", "down_proj")):
+            parts, number = quantise(key, w)
+        elif kind != "mxfp4" and key.endswith("_proj.weight") or key.endswith("_proj_with_mqa.weight"):
+            parts, number = quantise(key.removesuffix(".weight"), w)
+        n += parts is not None
+        codes.update(parts or {key: number})
+        plain[key] = number
+    write(f"{WORK}/{name}/model.safetensors", codes)
+    write(f"{WORK}/{name}-plain/model.safetensors", plain)
+    verdict(f"{name}: matrices are quantised", n > 5 or kind == "mxfp4" and n == 4, f"{n}")
+    return True
+
+
+def same_outputs(name, *options):
+    outputs = []
+    for folder in (name, name + "-plain"):
+        code, _, err = lathe("eval", folder, "-p", "3 1 4 1 5 9", "-o", "out.npy", *options)
+        if code:
+            return f"{folder}: {err}"
+        with open(f"{WORK}/out.npy", "rb") as f:
+            outputs.append(f.read())
+    return "" if outputs[0] == outputs[1] else "other outputs than with plain numbers"
+
+
+def check(name, config, kind):
+    if not make(name, config, kind):
+        return
+    why = same_outputs(name)
+    verdict(f"{name}: outputs of plain numbers", not why, why)
+    if name in VERIFIED:
+        code, out, err = lathe("verify", name)
+        verdict(f"{name}: verify", code == 0, out.decode() + err)
+
+
+def commands():
+    """Each command that reads weights, on one model."""
+    why = same_outputs("llama-awq", "--quant", "q8_0")
+    verdict("llama-awq: --quant", not why, why)
+    texts = [lathe("run", folder, "-p", "3 1 4", "-n", "8", *more) for folder, more in
+             (("llama-awq-plain", ()), ("llama-awq", ()), ("llama-awq", ("--ranks", "2")), ("llama-awq", ("--jit", "code")))]
+    verdict("llama-awq: run, with ranks and by the interpreter of code", all(t[0] == 0 and t[1] == texts[0][1] for t in texts), str(texts))
+    code, _, err = lathe("import", "llama-awq", "-o", "imported")
+    note = "matrices of codes with scales, whose numbers are kept: 14 in F16" in err
+    verdict("llama-awq: import, with a note", code == 0 and note and os.path.exists(f"{WORK}/imported.c"), err)
+    code, _, err = lathe("build", "llama-awq", "--main", "--embed", "--target", "scalar", "-o", "embedded.c")
+    compiled = code == 0 and subprocess.run(["cc", "-std=c11", "-O1", "embedded.c", "-o", "embedded", "-lpthread", "-lm"], cwd=WORK, capture_output=True)
+    done = compiled and compiled.returncode == 0 and subprocess.run(["./embedded", "-p", "3 1 4", "-n", "8"], cwd=WORK, capture_output=True)
+    verdict("llama-awq: build --embed", done and done.stdout == texts[0][1], err or str(compiled) + str(done))
+    code, _, err = lathe("weights", "llama-awq", "-o", "written.safetensors")
+    written, plain = (read(f"{WORK}/{p}") for p in ("written.safetensors", "llama-awq-plain/model.safetensors")) if not code else ({}, {})
+    good = code == 0 and all(np.array_equal(written[k][1], x.astype(np.float32) if d == "F16" else of_bf16(x)) for k, (d, x) in plain.items())
+    verdict("llama-awq: weights writes the numbers", good, err)
+    code, out, err = lathe("check", "imported.model")
+    verdict("llama-awq: check of the imported model", code == 0, err)
+
+
+for family, config, kinds in (("llama", LLAMA, ("fp8", "awq", "gptq", "compressed")), ("phi3", PHI3, ("awq", "gptq")), ("deepseek", DEEPSEEK, ("fp8", "compressed")), ("gpt-oss", GPT_OSS, ("mxfp4",))):
+    for each in kinds:
+        check(f"{family}-{each}", config, each)
+commands()
+sys.exit(failed)

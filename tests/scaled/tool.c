@@ -1,0 +1,131 @@
+/* compare FOLDER FILE: whether a quantised checkpoint has the tensors of FILE, with the same types and numbers to the bit, read whole,
+ * in parts, as doubles and in parts of parts; prints the first difference.  list FOLDER: a line for each tensor.  cut FOLDER: truncates its file while it is open. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "weights/checkpoint_private.h"
+
+static bool same(const CkTensor *a, const float *x, const float *y, int64_t first, int64_t n, const char *how)
+{
+        for (int64_t i = 0; i < n; i++)
+                if (f32_bits(x[i]) != f32_bits(y[i])) {
+                        printf("%s: element %lld, %s, is %.9g (%08x); expected %.9g (%08x)\n", a->name, (long long)(first + i),
+                               how, (double)x[i], f32_bits(x[i]), (double)y[i], f32_bits(y[i]));
+                        return false;
+                }
+        return true;
+}
+
+static bool same_in_parts(const CkTensor *a, const float *y, int64_t part)
+{
+        float x[512];
+        double wide[512];
+        for (int64_t at = 0, n; at < a->count; at += n) {
+                n = a->count - at < part ? a->count - at : part;
+                if (!checkpoint_read_f32(a, at, n, x) || !checkpoint_read_f64(a, at, n, wide) ||
+                    !same(a, x, y + at, at, n, "in parts"))
+                        return false;
+                for (int64_t i = 0; i < n; i++)
+                        x[i] = (float)wide[i];
+                if (!same(a, x, y + at, at, n, "as a double"))
+                        return false;
+                checkpoint_let_go(a, at, n);
+        }
+        return true;
+}
+
+static bool same_tensor(const CkTensor *a, const CkTensor *b)
+{
+        static const int64_t part[] = {1, 7, 31, 32, 100, 512};
+        if (a->dtype != b->dtype || a->rank != b->rank || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) != 0) {
+                printf("%s: %s of rank %d, expected %s of rank %d, or another shape\n", b->name, ck_type_name(a->dtype), a->rank,
+                       ck_type_name(b->dtype), b->rank);
+                return false;
+        }
+        float *x = malloc((size_t)a->count * sizeof *x), *y = malloc((size_t)a->count * sizeof *y);
+        bool good = x && y && checkpoint_read_f32(a, 0, a->count, x) && checkpoint_read_f32(b, 0, b->count, y) &&
+                    same(a, x, y, 0, a->count, "at once");
+        for (size_t i = 0; good && i < sizeof part / sizeof *part; i++)
+                good = same_in_parts(a, y, part[i]);
+        free(x);
+        free(y);
+        return good;
+}
+
+static int refuse(const CkError *err)
+{
+        printf("%s\n", err->message);
+        return 1;
+}
+
+static int compare(const char *left, const char *right)
+{
+        CkError err;
+        Checkpoint *a = checkpoint_open(left, &err), *b = a ? checkpoint_open(right, &err) : NULL;
+        bool good = b;
+        if (!b)
+                refuse(&err);
+        if (good && checkpoint_count(a) != checkpoint_count(b)) {
+                printf("%d tensors, expected %d\n", checkpoint_count(a), checkpoint_count(b));
+                good = false;
+        }
+        for (int i = 0; good && i < checkpoint_count(b); i++) {
+                const CkTensor *wanted = checkpoint_at(b, i), *found = checkpoint_find(a, wanted->name);
+                if (!found)
+                        printf("no tensor %s\n", wanted->name);
+                good = found && same_tensor(found, wanted);
+        }
+        checkpoint_close(a);
+        checkpoint_close(b);
+        return !good;
+}
+
+static int list(const char *path)
+{
+        CkError err;
+        Checkpoint *c = checkpoint_open(path, &err);
+        if (!c)
+                return refuse(&err);
+        for (int i = 0; i < checkpoint_count(c); i++) {
+                const CkTensor *t = checkpoint_at(c, i);
+                printf("%s %s", t->name, ck_type_name(t->dtype));
+                for (int d = 0; d < t->rank; d++)
+                        printf(" %lld", (long long)t->shape[d]);
+                printf("%s\n", t->scaled ? " from codes" : "");
+        }
+        checkpoint_close(c);
+        return 0;
+}
+
+/* The file is truncated while it is open: no read may touch it. */
+static int cut(const char *path)
+{
+        CkError err;
+        Checkpoint *c = checkpoint_open(path, &err);
+        if (!c)
+                return refuse(&err);
+        const CkFile *file = checkpoint_file(c, 0);
+        int n = 0, wrong = truncate(file->path, file->size - 1);
+        for (int i = 0; i < checkpoint_count(c); i++) {
+                float x;
+                double wide;
+                const CkTensor *t = checkpoint_at(c, i);
+                n += t->scaled != NULL;
+                wrong += t->scaled && (checkpoint_read_f32(t, 0, 1, &x) || checkpoint_read_f64(t, t->count - 1, 1, &wide));
+        }
+        if (n && !wrong)
+                printf("every tensor from codes was refused\n");
+        checkpoint_close(c);
+        return wrong;
+}
+
+int main(int argc, char **argv)
+{
+        if (argc == 4 && !strcmp(argv[1], "compare"))
+                return compare(argv[2], argv[3]);
+        if (argc == 3 && !strcmp(argv[1], "cut"))
+                return cut(argv[2]);
+        return argc == 3 && !strcmp(argv[1], "list") ? list(argv[2]) : 2;
+}
