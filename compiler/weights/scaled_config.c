@@ -24,7 +24,7 @@ static bool scheme_wrong(ScaledConfig *c, const char *where, const char *key, co
         return false;
 }
 
-static bool is_word_of(const char *words, const char *word)
+static bool scheme_has_word(const char *words, const char *word)
 {
         const size_t n = strlen(word);
         for (const char *at = words; (at = strstr(at, word)); at += n)
@@ -297,7 +297,7 @@ static bool read_config_group(ScaledConfig *c, const char *name, const json_t *g
         if (!json_is_object(weights))
                 return scheme_wrong(c, "config_groups.", name, group, "an object with the key weights");
         json_object_foreach ((json_t *)weights, key, value)
-                if (!json_is_null(value) && !is_word_of(known, key))
+                if (!json_is_null(value) && !scheme_has_word(known, key))
                         return scheme_wrong(c, where, key, value, known);
         const char *type = scheme_choice(c, weights, where, "type", types, types[0]);
         if (!type || !scheme_choice(c, group, where, "format", compressed_formats, compressed_formats[0]) ||
@@ -416,7 +416,8 @@ bool quantization_is_read(const char *method)
 
 bool quantization_has_key(const char *method, const char *key)
 {
-        return is_word_of("quant_method", key) || is_word_of(methods[method_find(method)].keys, key);
+        return scheme_has_word("quant_method", key) ||
+               scheme_has_word(methods[method_find(method)].keys, key);
 }
 
 bool scaled_config_read(ScaledConfig *c, const json_t *config, const char *path, CkError *err)

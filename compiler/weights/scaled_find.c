@@ -385,7 +385,7 @@ static bool check_matrix(const Finder *f, Matrix *m)
 }
 
 /* The tensor of numbers, which replaces the codes when all are found. */
-static bool make_tensor(Finder *f, Matrix *m)
+static bool scaled_make(Finder *f, Matrix *m)
 {
         const CkTensor *codes = m->part[PART_CODES];
         const bool turned = formats[m->format].layout == SCALED_BLOCKS_32;
@@ -415,7 +415,7 @@ static bool make_tensor(Finder *f, Matrix *m)
 }
 
 /* Gathers the matrix whose codes are tensor i. */
-static bool take_scaled(Finder *f, int i, ScaledFormat format)
+static bool scaled_take(Finder *f, int i, ScaledFormat format)
 {
         static const char *const ends[PARTS] = {
                 [PART_GROUPS] = "_g_idx", [PART_SHAPE] = "_shape", [PART_GLOBAL] = "_global_scale"};
@@ -435,7 +435,7 @@ static bool take_scaled(Finder *f, int i, ScaledFormat format)
         for (int k = PART_SCALES; k < PARTS; k++)
                 if (m.part[k])
                         f->used[m.part[k] - f->tensor] = true;
-        good = good && make_tensor(f, &m);
+        good = good && scaled_make(f, &m);
         free(m.stem);
         return good;
 }
@@ -496,7 +496,7 @@ static bool take_all(Finder *f)
                                 if (is_active(f, k) && (*codes == 0) == (pass == 1) &&
                                     t->dtype == formats[k].type && text_ends_with(t->name, codes) &&
                                     !is_of_activations(t->name) && !text_ends_with(t->name, "_scale") &&
-                                    !take_scaled(f, i, k))
+                                    !scaled_take(f, i, k))
                                         return false;
                         }
         for (int i = 0; i < f->n; i++) {

@@ -74,7 +74,7 @@ typedef struct {
         bool floats; /* else integers */
         int bits;
         int64_t row_block, column_block; /* rows and columns that share a scale; 0: all */
-        enum { ZEROS_OPTIONAL, ZEROS_NEEDED, ZEROS_NONE } zeros;
+        enum { ZEROS_OPTIONAL, ZEROS_NEEDED } zeros;
 } ScaledScheme;
 
 enum { MAX_SCHEMES = 64 };

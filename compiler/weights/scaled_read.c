@@ -55,6 +55,7 @@ static CodeRow code_row(const CodeField *f, int64_t batch, int64_t row)
         return (CodeRow){f->data + word * f->width, lane * f->bits};
 }
 
+/* Code of a zero point. */
 static unsigned scaled_code(const CodeField *f, CodeRow row, int64_t column)
 {
         const unsigned char *at = row.word + column / f->column_lanes * f->column_step * f->width;
@@ -67,7 +68,8 @@ static unsigned scaled_code(const CodeField *f, CodeRow row, int64_t column)
 /* Scale of a group, before it is rounded. */
 static float scale_at(const ScaleField *f, int64_t batch, int64_t row, int64_t group)
 {
-        const int64_t i = batch * f->batch_step + row / f->row_block * f->row_step + group * f->group_step;
+        const int64_t of_row = f->row_block == 1 ? row : row / f->row_block; /* a division takes time */
+        const int64_t i = batch * f->batch_step + of_row * f->row_step + group * f->group_step;
         float scale;
         if (f->type == CK_U8) /* a power of two; 255 gives infinity, as in the reference */
                 scale = f32_of_bits(f->data[i] ? (uint32_t)f->data[i] << 23 : 0x00400000u);
@@ -79,12 +81,6 @@ static float scale_at(const ScaleField *f, int64_t batch, int64_t row, int64_t g
 static float rounded_as(CkType type, float x)
 {
         return type == CK_BF16 ? bf16_to_f32(f32_to_bf16(x)) : type == CK_F16 ? f16_to_f32(f32_to_f16(x)) : x;
-}
-
-static void round_all(CkType type, int64_t n, float *out)
-{
-        for (int64_t i = 0; type != CK_F32 && i < n; i++)
-                out[i] = rounded_as(type, out[i]);
 }
 
 /* Tables of a call: a number for each code. */
@@ -99,17 +95,20 @@ static void fill_values(const CodeField *f, float *value)
                 value[code] = code_value(f->value, f->bits, code);
 }
 
+/* Replaces n numbers of codes by those of the weights, all of one group. */
 static void scale_group(const ScaledReader *r, int64_t batch, int64_t row, int64_t group, int64_t n,
-                        float *out)
+                        float *number)
 {
         const CkScaled *s = r->scaled;
         const float scale = scale_at(&s->scale, batch, row, group);
         const float zero =
                 s->zero.data ? r->zero[scaled_code(&s->zero, code_row(&s->zero, batch, row), group)] : 0;
-        for (int64_t i = 0; i < n && s->zero.data; i++)
-                out[i] -= zero;
-        for (int64_t i = 0; i < n; i++)
-                out[i] = s->scale.inverse ? out[i] / scale : out[i] * scale;
+        for (int64_t i = 0; i < n; i++) {
+                const float x = s->zero.data ? number[i] - zero : number[i];
+                number[i] = rounded_as(s->computed, s->scale.inverse ? x / scale : x * scale);
+        }
+        for (int64_t i = 0; s->result != s->computed && i < n; i++)
+                number[i] = rounded_as(s->result, number[i]);
 }
 
 static int64_t group_of(const CkScaled *s, int64_t column)
@@ -124,36 +123,70 @@ static int64_t group_of(const CkScaled *s, int64_t column)
 /* Columns from this one on that have its group, at most n. */
 static int64_t columns_of_group(const CkScaled *s, int64_t column, int64_t n)
 {
+        const int64_t group = group_of(s, column);
         int64_t same = 1;
         if (!s->group)
                 same = s->scale.column_block - column % s->scale.column_block;
         else
-                while (same < n && group_of(s, column + same) == group_of(s, column))
+                while (same < n && group_of(s, column + same) == group)
                         same++;
         return same < n ? same : n;
 }
 
+/* Numbers of n codes of a row by a table. */
+static void look_up(const CodeField *f, CodeRow row, int64_t column, int64_t n, const float *table,
+                    float *out)
+{
+        const uint32_t mask = (1u << f->bits) - 1;
+        int lane = (int)(column % f->column_lanes);
+        const int64_t step = f->column_step * f->width;
+        const unsigned char *at = row.word + column / f->column_lanes * step;
+        for (int64_t i = 0; i < n; at += step, lane = 0) {
+                uint32_t word = *at;
+                if (f->width == 4)
+                        memcpy(&word, at, sizeof word);
+                word >>= row.shift + lane * f->bits;
+                const int64_t end = n - i < f->column_lanes - lane ? n : i + f->column_lanes - lane;
+                for (; i < end; i++, word >>= f->bits)
+                        out[i] = table[word & mask];
+        }
+}
+
+/* A part of a row.  A group of many columns has a table of the numbers of its codes. */
 static void read_along(const ScaledReader *r, int64_t batch, int64_t row, int64_t column, int64_t n,
                        float *out)
 {
         const CodeField *f = &r->scaled->code;
         const CodeRow codes = code_row(f, batch, row);
-        for (int64_t i = 0; i < n; i++)
-                out[i] = r->value[scaled_code(f, codes, column + i)];
+        const int ncode = 1 << f->bits;
+        float table[MAX_CODES];
         for (int64_t i = 0, same; i < n; i += same) {
+                const int64_t group = group_of(r->scaled, column + i);
                 same = columns_of_group(r->scaled, column + i, n - i);
-                scale_group(r, batch, row, group_of(r->scaled, column + i), same, out + i);
+                if (same < ncode) {
+                        look_up(f, codes, column + i, same, r->value, out + i);
+                        scale_group(r, batch, row, group, same, out + i);
+                        continue;
+                }
+                memcpy(table, r->value, (size_t)ncode * sizeof *table);
+                scale_group(r, batch, row, group, ncode, table);
+                look_up(f, codes, column + i, same, table, out + i);
         }
 }
 
-/* A part of a column, of a tensor that is turned. */
+/* A part of a column, of a tensor that is turned; its rows are not packed. */
 static void read_down(const ScaledReader *r, int64_t batch, int64_t row, int64_t column, int64_t n,
                       float *out)
 {
         const CodeField *f = &r->scaled->code;
-        for (int64_t i = 0; i < n; i++) {
-                out[i] = r->value[scaled_code(f, code_row(f, batch, row + i), column)];
-                scale_group(r, batch, row + i, group_of(r->scaled, column), 1, out + i);
+        const int64_t group = group_of(r->scaled, column), lane = column % f->column_lanes;
+        const int64_t step = f->row_step * f->width;
+        CodeRow codes = code_row(f, batch, row);
+        codes.word += column / f->column_lanes * f->column_step * f->width;
+        codes.shift += (int)lane * f->bits;
+        for (int64_t i = 0; i < n; i++, codes.word += step) {
+                out[i] = r->value[*codes.word >> codes.shift & ((1u << f->bits) - 1)];
+                scale_group(r, batch, row + i, group, 1, out + i);
         }
 }
 
@@ -188,9 +221,6 @@ void scaled_read(const CkTensor *tensor, int64_t first, int64_t count, float *ou
                 else
                         read_along(&reader, line / outer, line % outer, i, n, to);
         }
-        round_all(s->computed, count, out);
-        if (s->result != s->computed)
-                round_all(s->result, count, out);
 }
 
 /* Codes in the order of the tensor are released with its elements, others whenever some are. */

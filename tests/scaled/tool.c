@@ -11,8 +11,9 @@ static bool same(const CkTensor *a, const float *x, const float *y, int64_t firs
 {
         for (int64_t i = 0; i < n; i++)
                 if (f32_bits(x[i]) != f32_bits(y[i])) {
-                        printf("%s: element %lld, %s, is %.9g (%08x); expected %.9g (%08x)\n", a->name, (long long)(first + i),
-                               how, (double)x[i], f32_bits(x[i]), (double)y[i], f32_bits(y[i]));
+                        printf("%s: element %lld, %s, is %.9g (%08x); expected %.9g (%08x)\n", a->name,
+                               (long long)(first + i), how, (double)x[i], f32_bits(x[i]), (double)y[i],
+                               f32_bits(y[i]));
                         return false;
                 }
         return true;
@@ -39,14 +40,15 @@ static bool same_in_parts(const CkTensor *a, const float *y, int64_t part)
 static bool same_tensor(const CkTensor *a, const CkTensor *b)
 {
         static const int64_t part[] = {1, 7, 31, 32, 100, 512};
-        if (a->dtype != b->dtype || a->rank != b->rank || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) != 0) {
-                printf("%s: %s of rank %d, expected %s of rank %d, or another shape\n", b->name, ck_type_name(a->dtype), a->rank,
-                       ck_type_name(b->dtype), b->rank);
+        if (a->dtype != b->dtype || a->rank != b->rank ||
+            memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) != 0) {
+                printf("%s: %s of rank %d, expected %s of rank %d, or another shape\n", b->name,
+                       ck_type_name(a->dtype), a->rank, ck_type_name(b->dtype), b->rank);
                 return false;
         }
         float *x = malloc((size_t)a->count * sizeof *x), *y = malloc((size_t)a->count * sizeof *y);
-        bool good = x && y && checkpoint_read_f32(a, 0, a->count, x) && checkpoint_read_f32(b, 0, b->count, y) &&
-                    same(a, x, y, 0, a->count, "at once");
+        bool good = x && y && checkpoint_read_f32(a, 0, a->count, x) &&
+                    checkpoint_read_f32(b, 0, b->count, y) && same(a, x, y, 0, a->count, "at once");
         for (size_t i = 0; good && i < sizeof part / sizeof *part; i++)
                 good = same_in_parts(a, y, part[i]);
         free(x);
@@ -113,7 +115,8 @@ static int cut(const char *path)
                 double wide;
                 const CkTensor *t = checkpoint_at(c, i);
                 n += t->scaled != NULL;
-                wrong += t->scaled && (checkpoint_read_f32(t, 0, 1, &x) || checkpoint_read_f64(t, t->count - 1, 1, &wide));
+                wrong += t->scaled &&
+                         (checkpoint_read_f32(t, 0, 1, &x) || checkpoint_read_f64(t, t->count - 1, 1, &wide));
         }
         if (n && !wrong)
                 printf("every tensor from codes was refused\n");
