@@ -512,32 +512,6 @@ static void note_missing_weights(const PublishedReading *r)
                         r->path);
 }
 
-/* Notes matrices that are stored as codes, and the type in which lathe keeps their numbers. */
-static void note_scaled(PublishedReading *r)
-{
-        int64_t before = 0, after = 0;
-        int count[CK_TYPE_COUNT] = {0};
-        const char *text = NULL;
-        for (int i = 0; i < checkpoint_count(r->m.tensors); i++) {
-                const CkTensor *t = checkpoint_at(r->m.tensors, i);
-                if (!t->scaled)
-                        continue;
-                count[t->dtype]++;
-                before += t->bytes;
-                after += t->count * (ck_type_bits(t->dtype) / 8);
-        }
-        for (int type = 0; type < CK_TYPE_COUNT; type++)
-                if (count[type])
-                        text = arena_printf(r->m.arena, "%s%s%d in %s", text ? text : "", text ? ", " : "",
-                                            count[type], ck_type_name((CkType)type));
-        if (text)
-                fprintf(stderr,
-                        "lathe: note: matrices of codes with scales, whose numbers are kept: %s; %s become "
-                        "%s; --quant makes them smaller\n",
-                        text, in_units(r->m.arena, (double)before, "B"),
-                        in_units(r->m.arena, (double)after, "B"));
-}
-
 Spec import_spec(Arena *arena, const CommandOptions *o, const char *source, const char *items,
                  const char *name)
 {
@@ -581,8 +555,9 @@ Spec import_spec(Arena *arena, const CommandOptions *o, const char *source, cons
                 spec.chat_fault = r.m.chat_fault;
                 spec.sampling = r.m.sampling;
                 note_missing_weights(&r);
-                if (r.m.tensors && !o->quant)
-                        note_scaled(&r);
+                const char *note = r.m.tensors && !o->quant ? scaled_note(arena, r.m.tensors) : NULL;
+                if (note)
+                        fprintf(stderr, "lathe: note: %s\n", note);
         }
         diag_print(&r.diag, stderr);
         if (r.diag.count)

@@ -532,3 +532,28 @@ bool scaled_find(CkTensor *tensor, int *n, ScaledConfig *config, CkError *err)
         free(f.made);
         return good;
 }
+
+const char *scaled_note(Arena *arena, const Checkpoint *checkpoint)
+{
+        int64_t before = 0, after = 0;
+        int count[CK_TYPE_COUNT] = {0};
+        const char *text = NULL;
+        for (int i = 0; i < checkpoint_count(checkpoint); i++) {
+                const CkTensor *t = checkpoint_at(checkpoint, i);
+                if (!t->scaled)
+                        continue;
+                count[t->dtype]++;
+                before += t->bytes;
+                after += t->count * (ck_type_bits(t->dtype) / 8);
+        }
+        for (int type = 0; type < CK_TYPE_COUNT; type++)
+                if (count[type])
+                        text = arena_printf(arena, "%s%s%d in %s", text ? text : "", text ? ", " : "",
+                                            count[type], ck_type_name((CkType)type));
+        return text ? arena_printf(arena,
+                                   "matrices of codes with scales, whose numbers are kept: %s; %s become %s; "
+                                   "--quant makes them smaller",
+                                   text, in_units(arena, (double)before, "B"),
+                                   in_units(arena, (double)after, "B"))
+                    : NULL;
+}

@@ -117,6 +117,17 @@ const char *weights_left_out(Arena *arena, const Weights *w, const Checkpoint *f
         return all ? arena_printf(arena, "%s (%d tensor%s)", all, n, n == 1 ? "" : "s") : NULL;
 }
 
+/* Whether it is a bias of zeros, which some programs that quantise write for products without a bias. */
+static bool is_zero_bias(const CkTensor *t)
+{
+        enum { MOST = 1 << 20 };
+        bool zero = text_ends_with(t->name, ".bias") && ck_type_readable(t->dtype) && t->count <= MOST;
+        float x;
+        for (int64_t i = 0; zero && i < t->count; i++)
+                zero = checkpoint_read_f32(t, i, 1, &x) && x == 0;
+        return zero;
+}
+
 static void find_unused(const WeightMap *map, const Checkpoint *file, Faults *unused)
 {
         const char **known = NEW_ARRAY(unused->arena, const char *, map->npublished);
@@ -127,7 +138,7 @@ static void find_unused(const WeightMap *map, const Checkpoint *file, Faults *un
                 const CkTensor *t = checkpoint_at(file, i);
                 if (!bsearch(&t->name, known, (size_t)map->npublished, sizeof *known, compare_paths) &&
                     strncmp(t->name, CK_FIRST, strlen(CK_FIRST)) != 0 && !is_excused(map->graph, t->name) &&
-                    !(map->graph->first_iterations && further_iteration(map, t->name)))
+                    !is_zero_bias(t) && !(map->graph->first_iterations && further_iteration(map, t->name)))
                         fault_add(unused, (Span){NULL, 0, 0}, "\"%s\", %s %s", ck_quote(t->name).text,
                                   ck_type_name(t->dtype), shape_text(unused->arena, t->rank, t->shape));
         }

@@ -32,6 +32,12 @@ CkType storage_type(Storage s)
         return file_type[s];
 }
 
+/* The type that holds the numbers of another exactly, of those that weights are stored in. */
+static CkType exact_type(CkType type)
+{
+        return type == CK_F8_E4M3 || type == CK_F8_E5M2 || type == CK_F8_E8M0 ? CK_BF16 : type;
+}
+
 /* The type in which a piece is copied; F32 if its numbers are computed from those of the file, or are
  * split. */
 static Storage storage_of_piece(const Weights *weights, const Piece *p)
@@ -39,7 +45,7 @@ static Storage storage_of_piece(const Weights *weights, const Piece *p)
         if (p->mul != 1 || p->add != 0)
                 return STORAGE_F32;
         for (Storage s = 0; s < WEIGHT_STORAGES; s++)
-                if (file_type[s] == weights->tensor[p->published]->dtype)
+                if (file_type[s] == exact_type(weights->tensor[p->published]->dtype))
                         return !is_in_blocks(s) || piece_keeps_blocks(p, storage_info[s].codes) ? s
                                                                                                 : STORAGE_F32;
         return STORAGE_F32;

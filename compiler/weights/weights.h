@@ -146,6 +146,8 @@ void pages_let_go(const void *from, const void *to);
 #define QUANTIZATION "quantization_config"
 bool quantization_is_read(const char *method);
 bool quantization_has_key(const char *method, const char *key); /* false: it may change the numbers */
+/* scaled_find.c: their number, and the bytes of codes and of numbers; NULL: the checkpoint has none. */
+const char *scaled_note(Arena *arena, const Checkpoint *checkpoint);
 
 /* Writing safetensors, or an .npy of one tensor if the path has that suffix (tensors_write.c). */
 

@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const size_t n = nul ? (size_t)(nul - data) : size, skipped = n + (nul != NULL);
         const char *weights = harness_file(".safetensors", data + skipped, size - skipped);
         if (!*config) {
-                snprintf(config, sizeof config, "%.*s/config.json", (int)(strrchr(weights, '/') - weights), weights);
+                snprintf(config, sizeof config, "%.*s/config.json", (int)(strrchr(weights, '/') - weights),
+                         weights);
                 atexit(remove_config);
         }
         FILE *f = fopen(config, "wb");

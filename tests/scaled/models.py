@@ -237,8 +237,75 @@ def commands():
     verdict("llama-awq: check of the imported model", code == 0, err)
 
 
+def write_shards(folder, tensors):
+    """Every other tensor in a second file, so that parts of a matrix are in both."""
+    names = sorted(tensors)
+    index = {}
+    for i, part in enumerate((names[::2], names[1::2])):
+        file = f"model-0000{i + 1}-of-00002.safetensors"
+        write(f"{WORK}/{folder}/{file}", {name: tensors[name] for name in part})
+        index.update(dict.fromkeys(part, file))
+    with open(f"{WORK}/{folder}/model.safetensors.index.json", "w") as f:
+        json.dump({"weight_map": index}, f)
+    os.remove(f"{WORK}/{folder}/model.safetensors")
+
+
+def files():
+    """Other files of one model."""
+    tensors = read(f"{WORK}/llama-gptq/model.safetensors")
+    zero = {f"model.layers.{i}.self_attn.o_proj.bias": ("F16", np.zeros(64)) for i in range(2)}
+    write(f"{WORK}/llama-gptq/model.safetensors", {**tensors, **zero})
+    why = same_outputs("llama-gptq")
+    verdict("llama-gptq: biases of zeros without use", not why, why)
+    other = {"model.layers.1.self_attn.o_proj.bias": ("F16", np.eye(1, 64)[0])}
+    write(f"{WORK}/llama-gptq/model.safetensors", {**tensors, **zero, **other})
+    code, _, err = lathe("eval", "llama-gptq", "-p", "3")
+    verdict("llama-gptq: a bias without use", code == 1 and '"model.layers.1.self_attn.o_proj.bias"' in err and "does not use" in err and "layers.0" not in err, err)
+    write_shards("llama-gptq", tensors)
+    why = same_outputs("llama-gptq")
+    verdict("llama-gptq: in shards", not why, why)
+    code, out, err = lathe("show", "imported.model", "plan", "--explain", "--weights", "llama-gptq")
+    verdict("llama-gptq: --explain", code == 0 and "numbers are kept: 14 in F16" in err, err)
+    # a config.json that changes is another model: the packed file is not that of the cache
+    with open(f"{WORK}/llama-fp8/config.json") as f:
+        config = json.load(f)
+    codes = {n: t for n, t in read(f"{WORK}/llama-fp8/model.safetensors").items() if n != "model.embed_tokens.weight"}
+    codes["model.embed_tokens.weight"] = ("BF16", np.tile(read(f"{WORK}/llama-fp8/model.safetensors")["model.embed_tokens.weight"][1], (1200, 1)))
+    os.makedirs(f"{WORK}/kept")
+    write(f"{WORK}/kept/model.safetensors", codes)
+    texts = []
+    for dtype in ("bfloat16", None, "float32"):
+        if dtype:
+            with open(f"{WORK}/kept/config.json", "w") as f:
+                json.dump({**config, "vocab_size": 64 * 1200, "torch_dtype": dtype}, f)
+        texts.append(lathe("run", "kept", "-p", "3 1", "-n", "2", "--cache", "beside", "--jit", "code")[2])
+    stored = ["are stored in" in t for t in texts]
+    verdict("llama-fp8: another dtype is packed again", stored == [True, False, True], str(texts))
+
+
+def eight_bits():
+    """Floats of 8 bits without scales: numbers as they are, kept in bf16."""
+    for folder in ("bytes", "bytes-plain"):
+        os.makedirs(f"{WORK}/{folder}")
+        with open(f"{WORK}/{folder}/config.json", "w") as f:
+            json.dump(LLAMA, f)
+    lathe("weights", "bytes", "-o", "hashed.safetensors")
+    codes, plain = {}, {}
+    for key, (dtype, x) in read(f"{WORK}/hashed.safetensors").items():
+        code = nearest(E4M3, x, np.array([c for c in range(256) if c & 127 != 127]))
+        codes[key], plain[key] = ("F8_E4M3", code), ("BF16", bf16(E4M3[code]))
+    write(f"{WORK}/bytes/model.safetensors", codes)
+    write(f"{WORK}/bytes-plain/model.safetensors", plain)
+    why = same_outputs("bytes")
+    verdict("floats of 8 bits without scales", not why, why)
+    plans = [lathe("show", folder, "plan")[1].replace(b"bytes_plain", b"bytes") for folder in ("bytes", "bytes-plain")]
+    verdict("floats of 8 bits without scales: kept in bf16", plans[0] == plans[1] and b"bf16" in plans[0], plans[0].decode())
+
+
 for family, config, kinds in (("llama", LLAMA, ("fp8", "awq", "gptq", "compressed")), ("phi3", PHI3, ("awq", "gptq")), ("deepseek", DEEPSEEK, ("fp8", "compressed")), ("gpt-oss", GPT_OSS, ("mxfp4",))):
     for each in kinds:
         check(f"{family}-{each}", config, each)
 commands()
+files()
+eight_bits()
 sys.exit(failed)
