@@ -113,7 +113,6 @@ static const struct {
         {"bitsandbytes", "bitsandbytes",
          "import the files before quantisation; transformers writes them with dequantize() and "
          "save_pretrained()"},
-        {"modelopt", "NVFP4 or FP8 of ModelOpt", "import the files before quantisation"},
         {"mlx", "MLX", "import the files before quantisation; mlx_lm.convert --dequantize writes them"},
 };
 

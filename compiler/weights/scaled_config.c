@@ -337,6 +337,24 @@ static bool read_compressed(ScaledConfig *c)
         return true;
 }
 
+static bool read_modelopt(ScaledConfig *c)
+{
+        static const char *const algorithms[] = {"FP8", "NVFP4", NULL};
+        const char *algorithm = scheme_choice(c, c->json, "", "quant_algo", algorithms, NULL);
+        if (!algorithm)
+                return json_object_get(c->json, "quant_algo")
+                               ? false
+                               : scheme_wrong(c, "", "quant_algo", NULL, "FP8, NVFP4");
+        const bool fours = algorithm == algorithms[1];
+        const char *name;
+        json_t *groups = json_object_get(c->json, "config_groups"), *group;
+        add_format(c, fours ? FORMAT_PAIRS_2 : FORMAT_E4M3);
+        json_object_foreach (groups, name, group)
+                if (!read_config_group(c, name, group))
+                        return false;
+        return c->nscheme || add_scheme(c, fours ? (ScaledScheme){true, 4, 1, 16, 0} : by_tensor);
+}
+
 /* ---- the table ---- */
 
 /* keys: those that are read here, and those that change no stored weight */
@@ -377,6 +395,9 @@ static const struct {
          "super_bits super_group_size to_quant_block_names train_bs supported_types quant_lm_head",
          read_auto_round},
 
+        {"modelopt", ROUNDED_ONCE,
+         "quant_algo config_groups ignore kv_cache_scheme kv_cache_quant_algo producer exclude_modules",
+         read_modelopt},
         {"mxfp4", ROUNDED_ONCE, "modules_to_not_convert dequantize", read_mxfp4},
         {"bitnet", ROUNDED_AS_SCALES,
          "linear_class quantization_mode use_rms_norm rms_norm_eps modules_to_not_convert", read_bitnet},

@@ -16,14 +16,15 @@ static const uint8_t alternating[8] = {0, 4, 1, 5, 2, 6, 3, 7};
 static const struct {
         const char *codes;
         CkType type;
-        const char *tensor, *scales, *zeros;
+        const char *tensor, *scales, *global, *zeros;
         ScaledLayout layout;
         int bits;
         bool floats;
         CodeValue value, zero;
 } formats[] = {
-#define SCALED(name, codes, type, tensor, scales, zeros, layout, bits, floats, value, zero)                  \
-        {codes, CK_##type, tensor, scales, zeros, SCALED_##layout, bits, floats, VALUE_##value, VALUE_##zero},
+#define SCALED(name, codes, type, tensor, scales, global, zeros, layout, bits, floats, value, zero)          \
+        {codes,           CK_##type, tensor, scales,        global,      zeros,                              \
+         SCALED_##layout, bits,      floats, VALUE_##value, VALUE_##zero},
 #include "scaled.def"
 #undef SCALED
 };
@@ -237,8 +238,13 @@ static bool check_types(const Finder *f, const Matrix *m)
                                  "packed ones");
         if (part[PART_GROUPS] && part[PART_GROUPS]->dtype != CK_I32)
                 return find_fail(f, part[PART_GROUPS], "not a list of groups; expected I32");
+        float global = 1;
         if (part[PART_GLOBAL] && (part[PART_GLOBAL]->dtype != CK_F32 || part[PART_GLOBAL]->count != 1))
                 return find_fail(f, part[PART_GLOBAL], "not a scale of all groups; expected one F32");
+        if (part[PART_GLOBAL])
+                memcpy(&global, part[PART_GLOBAL]->data, sizeof global);
+        if (global == 0)
+                return find_fail(f, part[PART_GLOBAL], "it is 0; expected the scale of all groups");
         return true;
 }
 
@@ -313,7 +319,8 @@ static ScaleField field_of_scales(const Finder *f, const Matrix *m)
         s.group_step = is_by_columns(m) ? m->grid_rows : 1;
         s.batch_step = m->grid_rows * m->groups;
         if (m->part[PART_GLOBAL])
-                memcpy(&s.divisor, m->part[PART_GLOBAL]->data, sizeof s.divisor);
+                memcpy(m->format == FORMAT_PAIRS_2 ? &s.factor : &s.divisor, m->part[PART_GLOBAL]->data,
+                       sizeof(float));
         return s;
 }
 
@@ -367,13 +374,14 @@ static CkScaled *scaled_new(const Finder *f, const Matrix *m)
 static bool check_matrix(const Finder *f, Matrix *m)
 {
         const CkTensor *codes = m->part[PART_CODES];
-        const bool pairs = formats[m->format].layout == SCALED_HALVES;
+        const char *global = formats[m->format].global;
         if (!m->part[PART_SCALES])
                 return find_fail(f, codes,
                                  "it has no scales in a tensor of the same name, as quantization_config "
                                  "requires; is the checkpoint complete?");
-        if (pairs && m->part[PART_SCALES]->dtype == CK_F8_E4M3 && !m->part[PART_GLOBAL])
-                return find_fail(f, codes, "it has no _global_scale, by which its scales are divided");
+        if (global && m->part[PART_SCALES]->dtype == CK_F8_E4M3 && !m->part[PART_GLOBAL])
+                return ck_fail(f->err, "%s: tensor \"%s\": it has no %s, a scale of all groups",
+                               codes->file->path, ck_quote(codes->name).text, global);
         if (formats[m->format].layout == SCALED_WORDS && !m->part[PART_SHAPE])
                 return find_fail(f, codes, "it has no _shape, the shape of its numbers");
         if (!check_types(f, m))
@@ -414,22 +422,33 @@ static bool scaled_make(Finder *f, Matrix *m)
         return good;
 }
 
+/* Finds the tensors of a matrix beside its codes. */
+static void find_parts(const Finder *f, Matrix *m)
+{
+        const ScaledLayout layout = formats[m->format].layout;
+        const bool ordered = layout == SCALED_WORDS || layout == SCALED_DOWN ||
+                             (layout == SCALED_BYTES && !formats[m->format].floats);
+        m->part[PART_SCALES] = find_part(f, m, formats[m->format].scales);
+        if (formats[m->format].zeros)
+                m->part[PART_ZEROS] = find_part(f, m, formats[m->format].zeros);
+        if (ordered)
+                m->part[PART_GROUPS] = find_part(f, m, layout == SCALED_DOWN ? ".g_idx" : "_g_idx");
+        if (layout == SCALED_WORDS)
+                m->part[PART_SHAPE] = find_part(f, m, "_shape");
+        if (formats[m->format].global)
+                m->part[PART_GLOBAL] = find_part(f, m, formats[m->format].global);
+}
+
 /* Gathers the matrix whose codes are tensor i. */
 static bool scaled_take(Finder *f, int i, ScaledFormat format)
 {
-        static const char *const ends[PARTS] = {
-                [PART_GROUPS] = "_g_idx", [PART_SHAPE] = "_shape", [PART_GLOBAL] = "_global_scale"};
         const CkTensor *codes = &f->tensor[i];
         Matrix m = {.format = format, .stem_length = strlen(codes->name) - strlen(formats[format].codes)};
         m.stem = malloc(strlen(codes->name) + 32);
         if (!m.stem)
                 return ck_lack(f->err, "%s: out of memory", codes->file->path);
         memcpy(m.stem, codes->name, m.stem_length);
-        m.part[PART_SCALES] = find_part(f, &m, formats[format].scales);
-        m.part[PART_ZEROS] = formats[format].zeros ? find_part(f, &m, formats[format].zeros) : NULL;
-        m.part[PART_GROUPS] = find_part(f, &m, *formats[format].tensor ? ".g_idx" : ends[PART_GROUPS]);
-        for (int k = PART_SHAPE; k < PARTS; k++)
-                m.part[k] = find_part(f, &m, ends[k]);
+        find_parts(f, &m);
         m.part[PART_CODES] = codes;
         bool good = check_matrix(f, &m);
         for (int k = PART_SCALES; k < PARTS; k++)
@@ -473,13 +492,15 @@ static bool check_left(const Finder *f, const CkTensor *t)
         static const char *const end[] = {".weight_scale", ".weight_scale_inv", ".weight_zero_point",
                                           ".weight_shape", ".weight_g_idx",     ".weight_global_scale",
                                           ".qzeros",       ".scales",           ".g_idx"};
+        const bool by_columns =
+                is_active(f, FORMAT_ACROSS) || is_active(f, FORMAT_DOWN) || is_active(f, FORMAT_DOWN_2);
         for (ScaledFormat k = 0; k < SCALED_FORMATS; k++)
                 if (is_active(f, k) && *formats[k].codes && text_ends_with(t->name, formats[k].codes))
                         return ck_fail(f->err, "%s: tensor \"%s\" has type %s; expected %s, for codes",
                                        t->file->path, ck_quote(t->name).text, ck_type_name(t->dtype),
                                        ck_type_name(formats[k].type));
         for (size_t i = 0; i < sizeof end / sizeof *end; i++)
-                if (text_ends_with(t->name, end[i]))
+                if (text_ends_with(t->name, end[i]) && by_columns == (end[i][1] != 'w'))
                         return find_fail(f, t,
                                          "there are no codes to which it belongs, in a tensor of the "
                                          "same name and of a type that quantization_config gives");

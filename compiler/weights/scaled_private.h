@@ -54,8 +54,8 @@ typedef struct {
         CkType type;
         int64_t row_block, column_block; /* rows and columns of a group */
         int64_t row_step, group_step, batch_step;
-        float divisor; /* of all scales; 0: none */
-        bool inverse;  /* numbers are divided by it */
+        float divisor, factor; /* of all scales; 0: none */
+        bool inverse;          /* numbers are divided by it */
 } ScaleField;
 
 typedef struct CkScaled {
@@ -98,7 +98,8 @@ typedef struct {
 } ScaledConfig;
 
 typedef enum {
-#define SCALED(name, codes, type, tensor, scales, zeros, layout, bits, floats, value, zero) FORMAT_##name,
+#define SCALED(name, codes, type, tensor, scales, global, zeros, layout, bits, floats, value, zero)          \
+        FORMAT_##name,
 #include "scaled.def"
 #undef SCALED
         SCALED_FORMATS

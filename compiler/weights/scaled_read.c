@@ -75,7 +75,7 @@ static float scale_at(const ScaleField *f, int64_t batch, int64_t row, int64_t g
                 scale = f32_of_bits(f->data[i] ? (uint32_t)f->data[i] << 23 : 0x00400000u);
         else
                 ck_type_widen(f->type, f->data + i * ck_type_bits(f->type) / 8, 1, &scale);
-        return f->divisor != 0 ? scale / f->divisor : scale;
+        return f->divisor != 0 ? scale / f->divisor : f->factor != 0 ? scale * f->factor : scale;
 }
 
 static float rounded_as(CkType type, float x)

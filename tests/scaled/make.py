@@ -14,6 +14,7 @@ these packages where they have a writer that runs without a GPU, and expected nu
                         offset of one) follow the formula of gptqmodel, nn_modules/qlinear/__init__.py:
                         scales[g_idx] * (weight - zeros[g_idx])
     mxfp4, bitnet       transformers, integrations/mxfp4.py and bitnet.py
+    modelopt            the formula of github.com/NVIDIA/TensorRT-Model-Optimizer, modelopt/torch/quantization/qtensor/nvfp4_tensor.py
 """
 import importlib.util
 import json
@@ -304,8 +305,26 @@ def others():
     case("bitnet_divided", {"quant_method": "bitnet", "modules_to_not_convert": ["lm_head"]}, {"a.weight": packed, "a.weight_scale": s}, {"a.weight": w.float() / s.float()})
 
 
+# --- ModelOpt ---
+
+def modelopt():
+    """Numbers as in NVFP4QTensor.dequantize: e2m1 * (scale.float() * scale_2), rounded to the model's type."""
+    e2m1 = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
+    config = {"quant_method": "modelopt", "ignore": ["lm_head"], "kv_cache_scheme": {"dynamic": False, "num_bits": 8, "type": "float"}, "producer": {"name": "modelopt", "version": "0.40.0"}}
+    packed, scale, second = codes(10, 24), floats_of_8(torch.float8_e4m3fn, 10, 3), torch.tensor(0.00213)
+    raw = torch.stack((packed & 15, packed >> 4), -1).reshape(10, 48).long()
+    number = (e2m1[raw].reshape(10, 3, 16) * (scale.float() * second).unsqueeze(-1)).reshape(10, 48).to(BF16)
+    weights = {"dynamic": False, "num_bits": 4, "type": "float", "group_size": 16}
+    case("modelopt_nvfp4", {**config, "quant_algo": "NVFP4", "config_groups": {"group_0": {"weights": weights, "input_activations": weights, "targets": ["Linear"]}}},
+         {"a.weight": packed, "a.weight_scale": scale, "a.weight_scale_2": second, "a.input_scale": torch.tensor(0.5)}, {"a.weight": number})
+    w, s = floats_of_8(torch.float8_e4m3fn, 6, 10), torch.tensor(0.0173)
+    weights = {"dynamic": False, "num_bits": 8, "type": "float"}
+    case("modelopt_fp8", {**config, "quant_algo": "FP8", "config_groups": {"group_0": {"weights": weights, "input_activations": weights, "targets": ["Linear"]}}},
+         {"a.weight": w, "a.weight_scale": s, "a.input_scale": torch.tensor(0.5), "a.k_scale": torch.tensor(1.0)}, {"a.weight": (w.float() * s).to(BF16)})
+
+
 shutil.rmtree(CASES, ignore_errors=True)
 os.makedirs(CASES)
-for part in (fp8, compressed, integers, others):
+for part in (fp8, compressed, integers, others, modelopt):
     generator.manual_seed(11)
     part()

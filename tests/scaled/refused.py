@@ -98,6 +98,7 @@ for case, part, whole in (
         ("compressed_int8_channel", "a.weight_scale", '"a.weight", I8: it has no scales'), ("compressed_pack4", "a.weight_scale", '"a.weight_packed", I32: it has no scales'),
         ("compressed_pack4", "a.weight_shape", '"a.weight_packed", I32: it has no _shape'), ("compressed_pack4_zeros", "a.weight_zero_point", "zero points are missing"),
         ("compressed_nvfp4", "a.weight_scale", '"a.weight_packed", U8: it has no scales'), ("compressed_nvfp4", "a.weight_global_scale", "it has no _global_scale"),
+        ("modelopt_nvfp4", "a.weight_scale_2", "it has no _scale_2"), ("modelopt_fp8", "a.weight_scale", '"a.weight", F8_E4M3: it has no scales'),
         ("compressed_mxfp4", "a.weight_scale", '"a.weight_packed", U8: it has no scales'), ("awq", "m.a.scales", '"m.a.qweight", I32: it has no scales'),
         ("awq", "m.a.qzeros", "zero points are missing"), ("gptq_4", "a.scales", '"a.qweight", I32: it has no scales'), ("gptq_4", "a.qzeros", "zero points are missing"),
         ("mxfp4", "e.down_proj_scales", '"e.down_proj_blocks", U8: it has no scales'), ("bitnet", "a.weight_scale", '"a.weight", U8: it has no scales')):
@@ -135,6 +136,8 @@ refused("zero points in floats", "awq", typed("m.a.qzeros", "F32"), '"m.a.qzeros
 refused("packed zero points of bytes", "compressed_int8_zeros", lambda c, t: t.update({"a.weight_zero_point": ["I32", [12, 1], bytes(48)]}), "not a type of zero points")
 refused("a list of groups in floats", "gptq_4", typed("a.g_idx", "F32"), '"a.g_idx", F32: not a list of groups; expected I32')
 refused("two global scales", "compressed_nvfp4", lambda c, t: t.update({"a.weight_global_scale": ["F32", [2], bytes(8)]}), "not a scale of all groups; expected one F32")
+refused("a global scale of 0", "compressed_nvfp4", bytes_of("a.weight_global_scale", bytes(4)), '"a.weight_global_scale", F32: it is 0; expected the scale of all groups')
+refused("a list of groups for floats", "compressed_fp8_channel", lambda c, t: t.update({"a.weight_g_idx": ["I32", [20], bytes(80)]}), '"a.weight_g_idx", I32: there are no codes')
 refused("codes of 64 bits", "awq", typed("m.a.qweight", "I64", [48, 2]), '"m.a.qweight" has type I64; expected I32, for codes')
 refused("blocks of signed bytes", "mxfp4", typed("e.down_proj_blocks", "I8"), '"e.down_proj_blocks" has type I8; expected U8, for codes')
 refused("codes of a type without a group", "compressed_mixed", lambda c, t: c["config_groups"].pop("group_1"), '"b.weight_packed", I32: quantization_config describes no matrix of this type')
@@ -182,6 +185,8 @@ for name, case, edit, *why in (
         ("groups without a size", "compressed_pack4", weights(group_size=None), "config_groups.group_0.weights.group_size"),
         ("blocks without a size", "compressed_fp8_block", weights(block_structure=None), "config_groups.group_0.weights.block_structure"),
         ("an unknown key of weights", "compressed_pack4", weights(mystery=1), "config_groups.group_0.weights.mystery is 1; expected"),
+        ("an algorithm of ModelOpt", "modelopt_fp8", key("quant_algo", "MIXED_PRECISION"), 'quant_algo is "MIXED_PRECISION"; expected FP8, NVFP4'),
+        ("no algorithm of ModelOpt", "modelopt_fp8", without("quant_algo"), "quantization_config has no quant_algo; expected FP8, NVFP4"),
         ("a class of BitNet", "bitnet", key("linear_class", "linear"), 'linear_class is "linear"; expected bitlinear, autobitlinear'),
         ("BitNet that quantises when it runs", "bitnet", key("quantization_mode", "online"), 'quantization_mode is "online"; expected offline'),
         ("BitNet with norms of inputs", "bitnet", key("use_rms_norm", True), "use_rms_norm is true; expected false")):

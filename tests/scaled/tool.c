@@ -1,5 +1,7 @@
 /* compare FOLDER FILE: whether a quantised checkpoint has the tensors of FILE, with the same types and numbers to the bit, read whole,
- * in parts, as doubles and in parts of parts; prints the first difference.  list FOLDER: a line for each tensor.  cut FOLDER: truncates its file while it is open. */
+ * in parts, as doubles and in parts of parts; prints the first difference.  list FOLDER: a line for each tensor.  cut FOLDER: truncates its file while it is open.
+ * blocks FOLDER: quantises numbers of MXFP4 again. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,10 +126,49 @@ static int cut(const char *path)
         return wrong;
 }
 
+/* Whether quantising the numbers of MXFP4 to MXFP4 gives them again. */
+static int blocks(const char *path)
+{
+        CkError err;
+        Checkpoint *c = checkpoint_open(path, &err);
+        if (!c)
+                return refuse(&err);
+        int n = 0, other = 0;
+        for (int i = 0; i < checkpoint_count(c); i++) {
+                const CkTensor *t = checkpoint_at(c, i);
+                const int64_t rows = t->rank == 3 ? t->shape[2] : 0, columns = t->rank == 3 ? t->shape[1] : 0;
+                for (int64_t at = 0; t->scaled && at < t->count / 32; at++) {
+                        const int64_t row = at % rows, block = at / rows % (columns / 32),
+                                      batch = at / rows / (columns / 32);
+                        float x[32], y[32], most = 0;
+                        unsigned char bytes[32];
+                        for (int k = 0; k < 32; k++) {
+                                checkpoint_read_f32(t, (batch * columns + block * 32 + k) * rows + row, 1,
+                                                    &x[k]);
+                                most = fabsf(x[k]) > most ? fabsf(x[k]) : most;
+                        }
+                        if (most > 0x1p120f) /* beyond what the quantiser scales */
+                                continue;
+                        bool made = quantise_block(CK_MXFP4, x, NULL, bytes);
+                        if (made)
+                                ck_type_widen(CK_MXFP4, bytes, 1, y);
+                        for (int k = 0; made && k < 32; k++)
+                                made = x[k] == y[k]; /* zeros lose their signs */
+                        other += !made;
+                        n++;
+                }
+        }
+        printf("%d blocks, %d with other numbers\n", n, other);
+        checkpoint_close(c);
+        return !n || other;
+}
+
 int main(int argc, char **argv)
 {
         if (argc == 4 && !strcmp(argv[1], "compare"))
                 return compare(argv[2], argv[3]);
+        if (argc == 3 && !strcmp(argv[1], "blocks"))
+                return blocks(argv[2]);
         if (argc == 3 && !strcmp(argv[1], "cut"))
                 return cut(argv[2]);
         return argc == 3 && !strcmp(argv[1], "list") ? list(argv[2]) : 2;
