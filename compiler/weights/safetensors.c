@@ -262,12 +262,19 @@ static const CkFile *open_shard(Checkpoint *checkpoint, const CkFile *index, con
         return file && safetensors_read(checkpoint, file, err) ? file : NULL;
 }
 
+/* A tensor's name in the file: those of a model for which a head drafts have a prefix. */
+static const char *name_in_file(const Checkpoint *checkpoint, int i)
+{
+        const char *name = checkpoint_at(checkpoint, i)->name;
+        return strncmp(name, CK_FIRST, strlen(CK_FIRST)) ? name : name + strlen(CK_FIRST);
+}
+
 /* Every tensor of a new shard must be one that the index assigns to it. */
 static bool check_shard(const Checkpoint *checkpoint, const CkFile *index, const json_t *map,
                         const char *shard, int first, CkError *err)
 {
         for (int i = first; i < checkpoint_count(checkpoint); i++) {
-                const char *name = checkpoint_at(checkpoint, i)->name;
+                const char *name = name_in_file(checkpoint, i);
                 const char *listed_in = json_string_value(json_object_get(map, name));
                 if (!listed_in || strcmp(listed_in, shard) != 0)
                         return ck_fail(err, "%s: tensor \"%s\" is in %s, but the index %s%s", index->path,
@@ -305,15 +312,16 @@ static bool safetensors_read_shards(Checkpoint *checkpoint, const CkFile *index,
 
 /* All tensors of the shards are in the index, once and in their shard; so equal counts mean that none is
  * missing. */
-static bool check_complete(const Checkpoint *checkpoint, const CkFile *index, const json_t *map, CkError *err)
+static bool check_complete(const Checkpoint *checkpoint, int first, const CkFile *index, const json_t *map,
+                           CkError *err)
 {
         const char *name;
         json_t *value;
-        if ((size_t)checkpoint_count(checkpoint) == json_object_size(map))
+        if ((size_t)(checkpoint_count(checkpoint) - first) == json_object_size(map))
                 return true;
         json_t *held = json_object();
-        for (int i = 0; held && i < checkpoint_count(checkpoint); i++)
-                json_object_set_new(held, checkpoint_at(checkpoint, i)->name, json_true());
+        for (int i = first; held && i < checkpoint_count(checkpoint); i++)
+                json_object_set_new(held, name_in_file(checkpoint, i), json_true());
         ck_lack(err, "%s: out of memory", index->path);
         json_object_foreach ((json_t *)map, name, value) {
                 if (held && !json_object_get(held, name)) {
@@ -334,6 +342,7 @@ bool safetensors_index_read(Checkpoint *checkpoint, const CkFile *file, CkError 
         json_t *index = parse_json(file, 0, file->size, err);
         if (!index)
                 return false;
+        const int first = checkpoint_count(checkpoint);
         const json_t *map = json_object_get(index, "weight_map");
         json_t *opened = json_object();
         bool good = opened && json_is_object(map);
@@ -341,7 +350,7 @@ bool safetensors_index_read(Checkpoint *checkpoint, const CkFile *file, CkError 
                 ck_fail(err, "%s: expected \"weight_map\", an object that gives each tensor's file",
                         file->path);
         good = good && safetensors_read_shards(checkpoint, file, map, opened, err) &&
-               check_complete(checkpoint, file, map, err);
+               check_complete(checkpoint, first, file, map, err);
         json_decref(opened);
         json_decref(index);
         return good;

@@ -266,6 +266,8 @@ def files():
     verdict("llama-gptq: in shards", not why, why)
     code, out, err = lathe("show", "imported.model", "plan", "--explain", "--weights", "llama-gptq")
     verdict("llama-gptq: --explain", code == 0 and "numbers are kept: 14 in F16" in err, err)
+    code, _, err = lathe("eval", "imported.model", "-p", "3", "--weights", "llama-awq,llama-gptq")
+    verdict("llama-gptq: in shards, as the model for which a head drafts", code == 0, err)
     # a config.json that changes is another model: the packed file is not that of the cache
     with open(f"{WORK}/llama-fp8/config.json") as f:
         config = json.load(f)
