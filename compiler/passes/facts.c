@@ -333,6 +333,47 @@ static bool negates(const Node *n, const Node *x)
                (n->in[0] == x || shows_straight(n->in[0], x) || shows_straight(x, n->in[0]));
 }
 
+/* A value that maxima and conditions may choose, or its opposite. */
+typedef struct {
+        const Node *node;
+        int sign;
+} ChosenValue;
+enum { MAX_CHOSEN = 8 };
+
+static int chosen_values(const Facts *f, const Node *n, int sign, ChosenValue *list, int count)
+{
+        n = base_of(n);
+        if (n->op == OP_NEG)
+                return chosen_values(f, n->in[0], -sign, list, count);
+        if (n->op == OP_ADD && f->of[n->in[1]->id].constant && f->of[n->in[1]->id].value == 0)
+                return chosen_values(f, n->in[0], sign, list, count); /* of abs(x) */
+        const bool chooses = n->op == OP_MAX || n->op == OP_MIN || n->op == OP_MAXOF || n->op == OP_WHERE;
+        for (int i = n->op == OP_WHERE; chooses && i < n->nin && count < MAX_CHOSEN; i++)
+                count = chosen_values(f, n->in[i], sign, list, count);
+        if (!chooses && count < MAX_CHOSEN)
+                list[count++] = (ChosenValue){n, sign};
+        return count;
+}
+
+/* Whether both sides of a sum may be one value, as in max(x, 1) - 1 and abs(x) - x: then its 0 is exact.  So is
+ * that of a logarithm of 1. */
+static bool may_cancel(const Facts *f, const Node *n)
+{
+        ChosenValue a[MAX_CHOSEN], b[MAX_CHOSEN];
+        const bool sums = n->op == OP_ADD || n->op == OP_SUB;
+        const int na = sums || n->op == OP_LOG ? chosen_values(f, n->in[0], 1, a, 0) : 0,
+                  nb = sums ? chosen_values(f, n->in[1], n->op == OP_SUB ? 1 : -1, b, 0) : 1;
+        for (int i = 0; i < na; i++)
+                for (int k = 0; k < nb; k++) {
+                        const Fact *p = &f->of[a[i].node->id], *q = sums ? &f->of[b[k].node->id] : p;
+                        const double other = sums ? b[k].sign * q->value : 1;
+                        if ((p->constant && q->constant && a[i].sign * p->value == other) ||
+                            (sums && a[i].node == b[k].node && a[i].sign == b[k].sign))
+                                return true;
+                }
+        return false;
+}
+
 static Fact pointwise_fact(const Facts *f, const Node *n)
 {
         int shift[3];
@@ -341,8 +382,11 @@ static Fact pointwise_fact(const Facts *f, const Node *n)
                 shift[i] = n->type.rank - n->in[i]->type.rank;
                 in[i] = fact_aligned(f, n, i, shift[i], AXES);
         }
-        if (n->nin == 1)
-                return fact_unary(f, n->op, &in[0]);
+        if (n->nin == 1) {
+                Fact y = fact_unary(f, n->op, &in[0]);
+                y.exact_zero |= may_cancel(f, n);
+                return y;
+        }
         if (n->op == OP_WHERE)
                 return fact_where(f, &in[0], &in[1], &in[2]);
         Pair p = {.op = n->op, .dtype = n->type.dtype, .in = {in[0], in[1]}};
@@ -354,7 +398,9 @@ static Fact pointwise_fact(const Facts *f, const Node *n)
         }
         for (int i = 0; i < AXES; i++)
                 p.dim[i] = i < n->type.rank ? n->type.dim[i] : dim_fixed(1);
-        return fact_binary(f, &p, &f->guard[n->id]);
+        Fact y = fact_binary(f, &p, &f->guard[n->id]);
+        y.exact_zero |= may_cancel(f, n);
+        return y;
 }
 
 /* --- repeats --- */
