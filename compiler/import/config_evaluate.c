@@ -529,6 +529,11 @@ static ConfigValue config_apply(Import *m, Locals *local, const Ast *e)
                 return config_call(m, head.block, n, name, value, e->span);
         if (head.kind != CONFIG_CALL || head.call->n)
                 return config_error(m, e->span, "%s can't be called", config_kind_name(head));
+        for (int i = 0; i < n; i++)
+                if (value[i].kind == CONFIG_NONE)
+                        return config_error(m, e->kid[i + 1]->span,
+                                            "%s needs a value here, but the configuration gives none",
+                                            head.call->head);
         ConfigTerm *call = NEW(m->arena, ConfigTerm);
         *call = (ConfigTerm){head.call->head, n, name, value};
         return (ConfigValue){.kind = CONFIG_CALL, .call = call};
