@@ -61,8 +61,8 @@ def edited(name, text, pattern, to, message, *options):
     verdict(f"edited: {name}", status == 1 and re.search(message, said, re.M) is not None, said)
 
 
-def record(name, *words):
-    status, said = lathe("golden", "record", "m.model", "-m", "m", "-o", name, *words)
+def record(name, *words, model="m"):
+    status, said = lathe("golden", "record", "m.model", "-m", model, "-o", name, *words)
     if status:
         verdict(f"recording {name}", False, said)
         sys.exit(1)
@@ -181,6 +181,71 @@ def bounds(text):
     edited("hyper, by a bound", text, "^(hyper .*eps )[^;\n]*", r"\g<1>1e-06", "^     eps was 1e-06, is 2e-05", *bound)
 
 
+REPORTED = """model r { time : upto(8);  input x : real[time, 4];  output y = 2 * x }
+model of_classes { input x : real[1, 1, 5];  z = reshape(x, [5]);  output logits = 2 * z + 0 * z;  loop classify { } }
+"""
+
+
+def reports(name, text, edits, *lines):
+    """All edits are made, and the check says each of these lines."""
+    for pattern, to in edits:
+        text, count = re.subn(pattern, to, text, count=1, flags=re.M)
+        if count != 1:
+            verdict(f"report: {name}", False, f"the edit does not fit: {pattern}")
+            return
+    status, said = check(text)
+    verdict(f"report: {name}", status == 1 and set(lines) <= set(said.splitlines()), said)
+
+
+def inputs(path, shape, numbers):
+    header = json.dumps({"x": {"dtype": "F32", "shape": shape, "data_offsets": [0, 4 * len(numbers)]}}).encode()
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(header)) + header + struct.pack(f"<{len(numbers)}f", *numbers))
+
+
+def bits(x):
+    return f"{struct.unpack('<I', struct.pack('<f', x))[0]:08X}"
+
+
+def reported():
+    """How large a change is, where, and of which token."""
+    with open("m.model", "a", encoding="utf-8") as f:
+        f.write(REPORTED)
+    inputs("x.safetensors", [3, 4], [0.5, 1, 0, 2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5, -6])
+    text = record("r.golden", "--inputs", "x.safetensors", model="r")
+    other = (r"^(y .* 0x)(.)", other_digit)
+    for units, said in ((100, "100 units in the last place apart"), (101, "a change of 0.0012 %")):
+        was = f"{1 + units * 2**-23:.9g}"
+        reports(f"{units} units", text, [other, ("first 1 ", f"first {was} ")], f"     first value 0 was {was}, is 1: {said}")
+    reports("of 0", text, [other, ("first 1 2 0", "first 1 2 3")], "     first value 2 was 3, is 0: a change of 100 %")
+    reports("to 0", text, [other, ("last 10 11 -12", "last 10 11 0")], "     last value 2 was 0, is -12")
+    kept = "".join(bits(x) for x in range(5, 9))
+    reports("an infinity among larger numbers", text, [other, (kept, bits(float("inf")) + kept[8:24] + bits(1000))],
+            "     y: 2 of 12 values changed, most at [1, 0]: inf -> 5")
+    reports("the largest change", text, [other, (kept, kept[:8] + bits(6.25) + bits(6.5) + bits(7.5))],
+            "     y: 3 of 12 values changed, most at [1, 2]: 6.5 -> 7, 4.2 % of the largest value, 12")
+    text = record("k.golden", "--inputs", "x.safetensors", "--keep", "5", model="r")
+    reports("one value of three is kept", text, [other, (f"^kept 3 {bits(1)}{bits(4)}{bits(7)}", f"kept 3 {bits(1)}{bits(4)}{bits(9)}")],
+            "     y: 1 of 4 values that are kept changed, most at [1, 2]: 9 -> 7, 20 % of the largest value, 10")
+    inputs("c.safetensors", [1, 1, 5], [float("-inf"), 1, 4, 4, 2])
+    text = record("c.golden", "--inputs", "c.safetensors", model="of_classes")
+    reports("another class", text, [(r"^(logits .* 0x)(.)", other_digit), ("^likeliest 2$", "likeliest 0")], "     logits: the likeliest was 0, is 2")
+
+
+def ends(text):
+    """The first token that differs, and what fits into a context of 64."""
+    numbers = re.search('^text "(.*)"', text, re.M)[1].split()
+    before = " ".join(numbers[:2]) + " "
+    reports("a token", text, [(f'^text "{before}\\d', f'text "{before}x')], " " * (19 + len(before)) + "^ token 2 is the first that differs")
+    for n, made in ((62, 3), (64, 1)):
+        longer = record("long.golden", "-p", "1 " * n, "-n", "5")
+        verdict(f"{made} tokens after {n}", len(re.search("^pieces (.*)", longer, re.M)[1].split()) == made, longer[:200])
+    status, said = lathe("golden", "check", "long.golden", "--target", "scalar")
+    verdict("the last token, also ahead of time", status == 0, said)
+    status, said = lathe("golden", "record", "m.model", "-m", "m", "-o", "longer.golden", "-p", "1 " * 65)
+    verdict("a prompt that is longer than the context", status == 1 and "the prompt is longer than the context" in said, said)
+
+
 def main():
     with open("m.model", "w", encoding="utf-8") as f:
         f.write(MODEL.replace("VOCAB", "37").replace("WIDTH", "16"))
@@ -198,6 +263,8 @@ def main():
     texts(text)
     head(text)
     bounds(text)
+    ends(text)
+    reported()
     with open("m.model", "w", encoding="utf-8") as f:
         f.write(MODEL.replace("VOCAB", "512").replace("WIDTH", "32"))
     with open("calibrate.txt", "w", encoding="utf-8") as f:
