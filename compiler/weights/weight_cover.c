@@ -40,16 +40,14 @@ static void steps_add(Steps *s, int64_t size, int64_t step)
         s->step[at] = step;
 }
 
-/* In ascending order of steps; all are positive or 0. */
+/* In ascending order of steps, which are at least 0. */
 static Steps piece_steps(const Piece *p)
 {
         Steps s = {.from = p->to, .run = 1};
         for (int k = 0; k < p->ndigit; k++) {
                 const PieceDigit *digit = &p->digit[k];
-                if (digit->slot < 0)
-                        s.from += digit->slot * (digit->size - 1);
                 if (digit->size > 1)
-                        steps_add(&s, digit->size, digit->slot < 0 ? -digit->slot : digit->slot);
+                        steps_add(&s, digit->size, digit->slot);
         }
         int inside = 0;
         while (inside < s.n && s.step[inside] == s.run)

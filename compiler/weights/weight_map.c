@@ -55,44 +55,40 @@ typedef struct {
 
 /* ---- cutting ---- */
 
-/* The minimum and maximum of offset + sum of step * digit, over the digits whose step is not a multiple of
- * `modulus` (0: over all). */
-static void box_extent(const WeightBox *box, int axis, int64_t offset, int64_t modulus, int64_t *least,
-                       int64_t *most)
+/* The maximum of offset + sum of step * digit, over the digits whose step is not a multiple of `modulus` (0: over
+ * all).  Steps and offsets are at least 0, as those of views are. */
+static int64_t box_extent(const WeightBox *box, int axis, int64_t offset, int64_t modulus)
 {
-        *least = *most = offset;
         for (int k = 0; k < box->ndigit; k++) {
-                int64_t step = box->digit[k].step[axis], reach = step * (box->digit[k].size - 1);
-                if (modulus && step % modulus == 0)
-                        continue;
-                *least += reach < 0 ? reach : 0;
-                *most += reach > 0 ? reach : 0;
+                int64_t step = box->digit[k].step[axis];
+                if (!modulus || step % modulus != 0)
+                        offset += step * (box->digit[k].size - 1);
         }
+        return offset;
 }
 
-/* The digits reach from `least` across `boundary`: splits the one with the longest step, at its first
+/* The digits reach from `offset` across `boundary`: splits the one with the longest step, at its first
  * value beyond, or before its last value if only the others cross there. */
-static DigitCut cut_at(const WeightBox *box, int axis, int64_t modulus, int64_t least, int64_t boundary)
+static DigitCut cut_at(const WeightBox *box, int axis, int64_t modulus, int64_t offset, int64_t boundary)
 {
         int longest = -1;
         for (int k = 0; k < box->ndigit; k++) {
-                int64_t step = llabs(box->digit[k].step[axis]);
+                int64_t step = box->digit[k].step[axis];
                 if (step == 0 || box->digit[k].size < 2 || (modulus && step % modulus == 0))
                         continue;
-                if (longest < 0 || step > llabs(box->digit[longest].step[axis]))
+                if (longest < 0 || step > box->digit[longest].step[axis])
                         longest = k;
         }
         const BoxDigit *digit = &box->digit[longest];
-        int64_t step = llabs(digit->step[axis]), at = (boundary - least + step - 1) / step;
-        at = at < digit->size ? at : digit->size - 1;
-        return (DigitCut){longest, digit->step[axis] < 0 ? digit->size - at : at, false};
+        int64_t step = digit->step[axis], at = (boundary - offset + step - 1) / step;
+        return (DigitCut){longest, at < digit->size ? at : digit->size - 1, false};
 }
 
 /* Splits a digit that carries evenly out of an atom of the given size into inner and outer part. */
 static bool cut_evenly(const WeightBox *box, int axis, int64_t size, DigitCut *cut)
 {
         for (int k = 0; k < box->ndigit; k++) {
-                int64_t step = llabs(box->digit[k].step[axis]), n = box->digit[k].size;
+                int64_t step = box->digit[k].step[axis], n = box->digit[k].size;
                 if (step % size == 0)
                         continue;
                 int64_t a = size, b = step;
@@ -137,17 +133,12 @@ static bool make_cut(WeightBox *box, DigitCut cut, WeightBox *rest)
 
 /* ---- one node ---- */
 
-static int64_t floor_mod(int64_t a, int64_t n)
-{
-        return (a % n + n) % n;
-}
-
 /* Moves the digits of an axis that count inside an atom, and the offset's part, to the atom; outer ones
  * remain. */
 static void fill_atom(const Atom *atom, int axis, bool outermost, WeightBox *at, WeightBox *in)
 {
         int64_t size = atom->size.fixed;
-        int64_t low = outermost ? at->offset[axis] : floor_mod(at->offset[axis], size);
+        int64_t low = outermost ? at->offset[axis] : at->offset[axis] % size;
         if (atom->axis >= 0)
                 in->offset[atom->axis] += atom->stride * low;
         at->offset[axis] = (at->offset[axis] - low) / size;
@@ -169,11 +160,10 @@ static bool enter_axis(const View *v, int axis, WeightBox *at, WeightBox *in, Di
         while (v->atom[last].out > axis)
                 last--;
         for (int i = last; i > first; i--) {
-                int64_t size = v->atom[i].size.fixed, least, most;
-                box_extent(at, axis, floor_mod(at->offset[axis], size), size, &least, &most);
-                if (least < 0 || most >= size) {
+                int64_t size = v->atom[i].size.fixed, offset = at->offset[axis] % size;
+                if (box_extent(at, axis, offset, size) >= size) {
                         if (!cut_evenly(at, axis, size, cut))
-                                *cut = cut_at(at, axis, size, least, least < 0 ? 0 : size);
+                                *cut = cut_at(at, axis, size, offset, size);
                         return false;
                 }
                 fill_atom(&v->atom[i], axis, false, at, in);
@@ -203,16 +193,15 @@ static bool enter_view(const Node *n, const WeightBox *box, WeightBox *in, Digit
 static const Node *enter_join(const Node *n, const WeightBox *box, WeightBox *in, DigitCut *cut)
 {
         int axis = n->attr.axis, i = 0;
-        int64_t least, most, begin = 0;
-        box_extent(box, axis, box->offset[axis], 0, &least, &most);
-        while (begin + n->in[i]->type.dim[axis].fixed <= least)
+        int64_t begin = 0;
+        while (begin + n->in[i]->type.dim[axis].fixed <= box->offset[axis])
                 begin += n->in[i++]->type.dim[axis].fixed;
         int64_t end = begin + n->in[i]->type.dim[axis].fixed;
         *in = *box;
         in->offset[axis] -= begin;
-        if (most < end)
+        if (box_extent(box, axis, box->offset[axis], 0) < end)
                 return n->in[i];
-        *cut = cut_at(box, axis, 0, least, end);
+        *cut = cut_at(box, axis, 0, box->offset[axis], end);
         return NULL;
 }
 

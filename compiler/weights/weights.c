@@ -248,7 +248,7 @@ static void reader_give(const PieceReader *r, int k, PieceDigit d, const float *
                 return;
         }
         PieceDigit inner = p->digit[k + 1];
-        if (k == p->ndigit - 2 && llabs(d.slot) < llabs(inner.slot)) {
+        if (k == p->ndigit - 2 && d.slot < inner.slot) {
                 for (int64_t i = 0; i < inner.size; i++)
                         r->take(r->to, to + i * inner.slot, d.slot, d.size, from + i * inner.published,
                                 d.published);
