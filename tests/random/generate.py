@@ -234,6 +234,7 @@ class Model(*PARTS):
             self.apart_from_others("operands", 40 if self.time else 10, self.do_operands)
             self.apart_from_others("by heads", 15, self.do_by_heads)
             self.apart_from_others("neighbours", 40, self.do_neighbours)
+            self.apart_from_others("strides", 15, self.do_strides)
             self.outputs()
             options = self.options()
         text = [f"# seed {self.seed}"] + ["# hidden"] * self.hides + ([f"# verify: {' '.join(options)}"] if options else [])

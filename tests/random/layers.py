@@ -37,3 +37,23 @@ class Layers:
         self.line(f"{c.name} = tanh({c.name} / 2 + {read})")
         self.close()
         c.most = 1
+
+    def do_strides(self):
+        """Windows whose size or stride is that of the iteration: so many more or fewer, or as many at other places."""
+        r = self.r
+        x = self.rows(lambda y: y.shape[1] > 1)
+        if not x:
+            return
+        n, i, (rows, d) = 2 + r.below(3), self.fresh(), x.shape
+        c = self.let(f"{x.name} + 0", x.shape, x.most)
+        size, least = 1 + r.below(3), 2 + r.below(2)
+        width = size + 2 * least - 1
+        of, size, strides = r.pick([
+            (c.name, f"at([{', '.join(str(1 + r.below(min(d, 4))) for _ in range(n))}], {i})", [1 + r.below(3) for _ in range(n)]),
+            (f"pad({c.name}, axis: 1, after: {width})[.., 0..{width}]", size, [least + r.below(least) for _ in range(n)])])
+        self.open(f"repeat strides{c.name}[{i}] : {n}")
+        windows = f"window({of}, {size}, stride: at({strides}, {i}), axis: 1)"
+        taken = f"{r.pick(['sum', 'max'])}(sum({windows}, axis: 2), axis: 1)"
+        self.line(f"{c.name} = tanh({c.name} / 2 + reshape({taken}, [{rows}, 1]) / {d})")
+        self.close()
+        c.most = 1
