@@ -405,11 +405,11 @@ static bool read_kept(GoldenReading *r, GoldenValue *v)
         const size_t n = strlen(digits) / 8;
         v->kept = NEW_ARRAY(&r->g->arena, float, (int64_t)n + 1);
         for (size_t i = 0; i < n; i++) {
-                char one[9] = {0}, *end;
+                char one[9] = {0};
                 memcpy(one, digits + 8 * i, 8);
-                const uint32_t bits = (uint32_t)strtoul(one, &end, 16);
+                const uint32_t bits = (uint32_t)strtoul(one, NULL, 16);
                 memcpy(&v->kept[i], &bits, sizeof bits);
-                if (*end || strspn(one, "0123456789ABCDEF") != 8)
+                if (strspn(one, "0123456789ABCDEF") != 8)
                         return golden_refuse(r, "expected 8 hexadecimal digits for each value that is kept");
         }
         v->nkept = (int64_t)n;

@@ -233,7 +233,7 @@ static const char *value_shape(Arena *a, const Type *t, const int64_t *size, int
 static int stacked(const Output *o)
 {
         const char *name = output_name(o), *all = strstr(name, "[i]");
-        return all && o->node->type.rank > 0 && !strstr(all + 3, "[i]") ? (int)(all - name) : 0;
+        return all && !strstr(all + 3, "[i]") ? (int)(all - name) : 0;
 }
 
 /* Whether it has a column for each token of an input, or for each class. */

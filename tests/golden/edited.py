@@ -107,6 +107,7 @@ def kept(text):
     edited("kept value 0", text, "^(kept 1 .)(.)", other_digit, r"\]: kept value 0 was")
     edited("kept value in the middle", text, "^(kept 1 .{95})([0-9A-F])(?=.{8})", other_digit, r"\]: kept value 11 was")
     edited("last bit of the last kept value", text, "^(kept 1 .*)[0-9A-F]$", last_digit, r"\]: kept value 110 was")
+    edited("kept values in small letters", text, "^kept 1 .*", lambda m: m.group(0).lower(), "error: expected 8 hexadecimal digits")
     edited("kept values fewer", text, "^(kept 1 .*).{8}$", r"\1", r"\]: kept has 110 values")
     edited("how many are kept", text, "^kept 1", "kept 2", r"\]: kept has 111 values, one of 2")
     edited("kept line gone", text, "^kept .*\n", "", r"\]: kept has 0 values")
@@ -137,6 +138,7 @@ def head(text):
     for name, number in (("layers", "3"), ("eps", "1e-06"), ("tied", "false")):
         edited(f"hyper {name}", text, f"^(hyper .*{name} )[^;\n]*", rf"\g<1>{number}", f"^     {name} was {number}, is ")
     edited("a hyperparameter gone", text, "^(hyper .*)eps [^;]*; ", r"\1", "^     hyper was ")
+    edited("a hyperparameter of a longer name", text, "^hyper ", "hyper layers_more 3; ", r"\A(?![^$]*layers was)[^$]*^     hyper was ")
     edited("a hyperparameter more", text, "^(hyper .*)$", r"\1; colour 3", "^     hyper was ")
     edited("hyperparameters in another order", text, "^hyper (.*?; )(.*?; )", r"hyper \2\1", "^     hyper was ")
     edited("spec", text, "^(spec 0x)(.)", other_digit, r"recorded one \(spec\)$")
