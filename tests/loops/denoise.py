@@ -68,6 +68,24 @@ def compare():
         verdict(f"{name} as in diffusers", not faults, "\n".join(faults))
 
 
+def words():
+    """A setting whose usual word is given is as without it; two that exclude each other are refused."""
+    faults = []
+    for settings, usual in (('scheduler "euler"  steps 3', 'spacing "training"'), ('scheduler "euler"  steps 3', 'step_from "picture"'),
+                            ('scheduler "ddpm"  steps 3', 'variance "fixed"')):
+        made = []
+        for given in (settings, f"{settings}  {usual}"):
+            model(given)
+            code, out, err = lathe("run", "told.model", "-I", "latent=(iota(8) - 3.5) * 0.3", "--seed", "7", "-o", "told.safetensors")
+            made.append(values("told.safetensors") if code == 0 else err)
+        faults += [f"{usual}: {made}"] if made[0] != made[1] else []
+    for settings, why in (('scheduler "ddim"  tells "velocity"', "needs predictions of noise"), ('scheduler "heun"  tells "noise"', "needs predictions of velocities")):
+        model(settings)
+        code, out, err = lathe("run", "told.model", "-I", "latent=iota(8)", "-o", "told.safetensors")
+        faults += [] if code and why in err else [settings + err]
+    verdict("words of settings", not faults, "\n".join(faults))
+
+
 def guide():
     """What is linear in the class is with guidance what it is at none + guidance (class - none)."""
     found = []
@@ -145,6 +163,7 @@ def refused(name, said, settings, *words):
 with tempfile.TemporaryDirectory() as at:
     os.chdir(at)
     compare()
+    words()
     guide()
     lead_away()
     other_classes()
