@@ -49,14 +49,13 @@ static int64_t shown_count(const Shown *t)
 static const char *format_for(const Shown *t)
 {
         bool whole = true;
-        double most = 0, least = INFINITY;
+        double most = 0;
         for (int64_t i = 0; i < shown_count(t); i++) {
                 double size = fabs(t->data[i]);
                 if (!isfinite(size))
                         continue;
                 whole = whole && size == floor(size);
                 most = size > most ? size : most;
-                least = size > 0 && size < least ? size : least;
         }
         if (t->dtype == BOOL)
                 return NULL;

@@ -37,12 +37,12 @@ static void reverse_atoms(Atom *atom, int n)
         }
 }
 
-/* Whether outer, directly before inner, continues its count; then outer is extended to both. */
+/* Whether outer, directly before inner on the same output axis, continues its count; then outer is extended to
+ * both. */
 static bool merge_atoms(Atom *outer, const Atom *inner)
 {
         Dim span, size;
-        if (outer->out != inner->out || outer->axis != inner->axis ||
-            !dim_mul(outer->size, inner->size, &size))
+        if (outer->axis != inner->axis || !dim_mul(outer->size, inner->size, &size))
                 return false;
         if (outer->axis >= 0 &&
             (!dim_mul(inner->size, dim_fixed(inner->stride), &span) || !dim_is(span, outer->stride)))
