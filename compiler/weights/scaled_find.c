@@ -177,18 +177,24 @@ static int64_t rows_of_zeros(const Matrix *m, int bits)
         return m->part[PART_ZEROS]->dtype == CK_I32 ? ceil_div(m->grid_rows, 32 / bits) : m->grid_rows;
 }
 
-static void says_why(Matrix *m, const ScaledScheme *scheme, const char *what)
+/* Keeps the reason why the first scheme of its type does not fit. */
+static void explain_misfit(Matrix *m, const ScaledScheme *scheme, const char *what)
 {
-        char text[5][64];
+        char codes[64], scales[64], zeros[64] = "", rows[24] = "all", columns[24] = "all";
         if (*m->why)
                 return;
-        snprintf(m->why, sizeof m->why,
-                 "%s: a matrix %s, with scales %s%s%s, of %d bits in blocks of %lld x %lld", what,
-                 shape_words(text[0], sizeof text[0], m->part[PART_CODES]),
-                 shape_words(text[1], sizeof text[1], m->part[PART_SCALES]),
-                 m->part[PART_ZEROS] ? ", zero points " : "",
-                 m->part[PART_ZEROS] ? shape_words(text[2], sizeof text[2], m->part[PART_ZEROS]) : "",
-                 scheme->bits, (long long)scheme->row_block, (long long)scheme->column_block);
+        if (m->part[PART_ZEROS])
+                shape_words(zeros, sizeof zeros, m->part[PART_ZEROS]);
+        if (scheme->row_block)
+                snprintf(rows, sizeof rows, "%lld", (long long)scheme->row_block);
+        if (scheme->column_block)
+                snprintf(columns, sizeof columns, "%lld", (long long)scheme->column_block);
+        snprintf(
+                m->why, sizeof m->why,
+                "%s: codes %s, scales %s%s%s; expected %d bits and blocks of %s x %s, by quantization_config",
+                what, shape_words(codes, sizeof codes, m->part[PART_CODES]),
+                shape_words(scales, sizeof scales, m->part[PART_SCALES]), *zeros ? ", zero points " : "",
+                zeros, scheme->bits, rows, columns);
 }
 
 static bool fits_scheme(Matrix *m, const ScaledScheme *s)
@@ -198,20 +204,20 @@ static bool fits_scheme(Matrix *m, const ScaledScheme *s)
         if (formats[m->format].floats != s->floats || (stored != s->bits && !narrower))
                 return false;
         if (!measure_matrix(m, stored)) {
-                says_why(m, s, "codes of another shape");
+                explain_misfit(m, s, "codes of another shape");
                 return false;
         }
         m->grid_rows = s->row_block ? ceil_div(m->rows, s->row_block) : 1;
         m->groups = s->column_block ? ceil_div(m->columns, s->column_block) : 1;
         m->scheme = s;
         if (!has_grid(m, m->part[PART_SCALES], m->grid_rows))
-                says_why(m, s, "scales of another shape");
+                explain_misfit(m, s, "scales of another shape");
         else if (!m->part[PART_ZEROS] && s->zeros == ZEROS_NEEDED)
-                says_why(m, s, "zero points are missing");
+                explain_misfit(m, s, "zero points are missing");
         else if (m->part[PART_ZEROS] && !has_grid(m, m->part[PART_ZEROS], rows_of_zeros(m, stored)))
-                says_why(m, s, "zero points of another shape");
+                explain_misfit(m, s, "zero points of another shape");
         else if (m->part[PART_GROUPS] && m->part[PART_GROUPS]->count != m->columns)
-                says_why(m, s, "another number of columns in the list of groups");
+                explain_misfit(m, s, "another number of columns in the list of groups");
         else
                 return true;
         return false;

@@ -110,7 +110,7 @@ for case, part, left in (("fp8_block", "a.weight", "a.weight_scale_inv"), ("comp
 # --- shapes and types ---
 
 for case, part, shape, why in (
-        ("fp8_block", "a.weight_scale_inv", [2, 3], "scales of another shape: a matrix [48, 64], with scales [2, 3]"), ("fp8_block", "a.weight_scale_inv", [6], "scales of another shape"),
+        ("fp8_block", "a.weight_scale_inv", [2, 3], "scales of another shape: codes [48, 64], scales [2, 3]; expected 8 bits and blocks of 16 x 32"), ("fp8_block", "a.weight_scale_inv", [6], "scales of another shape"),
         ("fp8_block", "a.weight", [48 * 64], "codes of another shape"), ("fp8_block", "a.weight", [64, 48], "scales of another shape"), ("fp8_experts", "e.gate_up_proj", [2, 48, 64], "scales of another shape"),
         ("fp8_experts", "e.gate_up_proj_scale_inv", [2, 3, 2], "scales of another shape"), ("compressed_fp8_channel", "a.weight_scale", [1, 12], "scales of another shape"),
         ("compressed_fp8_block", "a.weight_scale", [9], "scales of another shape"), ("compressed_pack4", "a.weight_scale", [3, 12], "scales of another shape"),
