@@ -66,7 +66,7 @@ static unsigned scaled_code(const CodeField *f, CodeRow row, int64_t column)
 }
 
 /* Scale of a group, before it is rounded. */
-static float scale_at(const ScaleField *f, int64_t batch, int64_t row, int64_t group)
+static float scale_of_group(const ScaleField *f, int64_t batch, int64_t row, int64_t group)
 {
         const int64_t of_row = f->row_block == 1 ? row : row / f->row_block; /* a division takes time */
         const int64_t i = batch * f->batch_step + of_row * f->row_step + group * f->group_step;
@@ -100,7 +100,7 @@ static void scale_group(const ScaledReader *r, int64_t batch, int64_t row, int64
                         float *number)
 {
         const CkScaled *s = r->scaled;
-        const float scale = scale_at(&s->scale, batch, row, group);
+        const float scale = scale_of_group(&s->scale, batch, row, group);
         const float zero =
                 s->zero.data ? r->zero[scaled_code(&s->zero, code_row(&s->zero, batch, row), group)] : 0;
         for (int64_t i = 0; i < n; i++) {
