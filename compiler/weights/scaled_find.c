@@ -236,6 +236,8 @@ static bool check_types(const Finder *f, const Matrix *m)
         const CkType scale = part[PART_SCALES]->dtype,
                      zero = part[PART_ZEROS] ? part[PART_ZEROS]->dtype : CK_I8;
         const bool small = scale == CK_U8 || scale == CK_F8_E4M3 || scale == CK_F8_E8M0;
+        if (formats[m->format].layout == SCALED_BLOCKS_32 && scale != CK_U8)
+                return find_fail(f, part[PART_SCALES], "not a type of scales; expected U8, powers of two");
         if (!is_float_type(scale) && !(small && formats[m->format].floats))
                 return find_fail(f, part[PART_SCALES], "not a type of scales; expected F32, F16 or BF16");
         if (zero != CK_I8 && (zero != CK_I32 || formats[m->format].layout == SCALED_BYTES))

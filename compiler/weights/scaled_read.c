@@ -65,14 +65,20 @@ static unsigned scaled_code(const CodeField *f, CodeRow row, int64_t column)
         return word >> (row.shift + (int)(column % f->column_lanes) * f->bits) & ((1u << f->bits) - 1);
 }
 
+/* Of a byte: a power of two; 255 gives infinity, as in the reference. */
+static float scale_of_byte(unsigned byte)
+{
+        return f32_of_bits(byte ? (uint32_t)byte << 23 : 0x00400000u);
+}
+
 /* Scale of a group, before it is rounded. */
 static float scale_of_group(const ScaleField *f, int64_t batch, int64_t row, int64_t group)
 {
         const int64_t of_row = f->row_block == 1 ? row : row / f->row_block; /* a division takes time */
         const int64_t i = batch * f->batch_step + of_row * f->row_step + group * f->group_step;
         float scale;
-        if (f->type == CK_U8) /* a power of two; 255 gives infinity, as in the reference */
-                scale = f32_of_bits(f->data[i] ? (uint32_t)f->data[i] << 23 : 0x00400000u);
+        if (f->type == CK_U8)
+                scale = scale_of_byte(f->data[i]);
         else
                 ck_type_widen(f->type, f->data + i * ck_type_bits(f->type) / 8, 1, &scale);
         return f->divisor != 0 ? scale / f->divisor : f->factor != 0 ? scale * f->factor : scale;
@@ -87,6 +93,7 @@ static float rounded_as(CkType type, float x)
 typedef struct {
         const CkScaled *scaled;
         float value[MAX_CODES], zero[MAX_CODES];
+        float scale[MAX_CODES]; /* of each byte, of a tensor that is turned */
 } ScaledReader;
 
 static void fill_values(const CodeField *f, float *value)
@@ -174,19 +181,21 @@ static void read_along(const ScaledReader *r, int64_t batch, int64_t row, int64_
         }
 }
 
-/* A part of a column, of a tensor that is turned; its rows are not packed. */
+/* A part of a column, of a tensor that is turned: each row has its byte of a scale, and no row is packed. */
 static void read_down(const ScaledReader *r, int64_t batch, int64_t row, int64_t column, int64_t n,
                       float *out)
 {
-        const CodeField *f = &r->scaled->code;
-        const int64_t group = group_of(r->scaled, column), lane = column % f->column_lanes;
+        const CkScaled *s = r->scaled;
+        const CodeField *f = &s->code;
         const int64_t step = f->row_step * f->width;
+        const unsigned char *scale = s->scale.data + batch * s->scale.batch_step + row * s->scale.row_step +
+                                     group_of(s, column) * s->scale.group_step;
         CodeRow codes = code_row(f, batch, row);
         codes.word += column / f->column_lanes * f->column_step * f->width;
-        codes.shift += (int)lane * f->bits;
-        for (int64_t i = 0; i < n; i++, codes.word += step) {
-                out[i] = r->value[*codes.word >> codes.shift & ((1u << f->bits) - 1)];
-                scale_group(r, batch, row + i, group, 1, out + i);
+        codes.shift += (int)(column % f->column_lanes) * f->bits;
+        for (int64_t i = 0; i < n; i++, codes.word += step, scale += s->scale.row_step) {
+                const float x = r->value[*codes.word >> codes.shift & ((1u << f->bits) - 1)];
+                out[i] = rounded_as(s->result, x * r->scale[*scale]);
         }
 }
 
@@ -212,6 +221,8 @@ void scaled_read(const CkTensor *tensor, int64_t first, int64_t count, float *ou
         ScaledReader reader = {.scaled = s};
         fill_values(&s->code, reader.value);
         fill_values(&s->zero, reader.zero);
+        for (unsigned byte = 0; s->turned && byte < MAX_CODES; byte++)
+                reader.scale[byte] = scale_of_byte(byte);
         for (int64_t at = first, n; at < first + count; at += n) {
                 const int64_t i = at % inner, line = at / inner;
                 float *to = out + (at - first);

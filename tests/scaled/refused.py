@@ -131,6 +131,7 @@ for sizes in ((12, 49), (13, 48), (12, -48), (-12, 48), (12, 0), (2**31 - 1, 2**
 refused("a shape of three sizes", "compressed_pack4", lambda c, t: t.update({"a.weight_shape": ["I64", [3], bytes(24)]}), "codes of another shape")
 refused("a shape in floats", "compressed_pack4", typed("a.weight_shape", "F64"), "codes of another shape")
 refused("scales in integers", "awq", typed("m.a.scales", "I16"), '"m.a.scales", I16: not a type of scales; expected F32, F16 or BF16')
+refused("scales of blocks in floats", "mxfp4", lambda c, t: t.update({"e.down_proj_scales": ["F32", [3, 8, 1], bytes(96)]}), '"e.down_proj_scales", F32: not a type of scales; expected U8')
 refused("scales of integers in 8 bits", "compressed_int8_channel", lambda c, t: t.update({"a.weight_scale": ["F8_E4M3", [12, 1], bytes(12)]}), "not a type of scales")
 refused("zero points in floats", "awq", typed("m.a.qzeros", "F32"), '"m.a.qzeros", F32: not a type of zero points')
 refused("packed zero points of bytes", "compressed_int8_zeros", lambda c, t: t.update({"a.weight_zero_point": ["I32", [12, 1], bytes(48)]}), "not a type of zero points")
