@@ -276,6 +276,8 @@ static json_t *json_in(const char *folder, const char *inside, const char *name)
         if (snprintf(path, sizeof path, "%s%s%s%s", folder, inside, *inside ? "/" : "", name) >=
             (int)sizeof path)
                 return NULL;
+        if (access(path, F_OK) != 0)
+                return NULL;
         input_read(path);
         return json_load_file(path, 0, &error);
 }
@@ -296,6 +298,8 @@ static bool read_scaled(Checkpoint *checkpoint, const CkFile *file, int first, C
         ScaledConfig quantised;
         bool good = scaled_config_read(&quantised, config, path, err);
         int count = checkpoint->count - first;
+        if (good && !quantised.method)
+                good = scaled_have_config(checkpoint->tensor + first, count, path, err);
         if (good && quantised.method)
                 good = checkpoint_map(checkpoint, path, err) &&
                        (!count || scaled_find(checkpoint->tensor + first, &count, &quantised, err));

@@ -562,6 +562,27 @@ bool scaled_find(CkTensor *tensor, int *n, ScaledConfig *config, CkError *err)
         return good;
 }
 
+bool scaled_have_config(const CkTensor *tensor, int n, const char *path, CkError *err)
+{
+        const CkTensor *scales = NULL, *codes = NULL;
+        for (int i = 0; i < n; i++) {
+                if (tensor[i].dtype == CK_F8_E4M3 || tensor[i].dtype == CK_F8_E5M2)
+                        codes = &tensor[i];
+                if ((text_ends_with(tensor[i].name, "_scale_inv") ||
+                     text_ends_with(tensor[i].name, "weight_scale")) &&
+                    !is_of_activations(tensor[i].name))
+                        scales = &tensor[i];
+        }
+        if (!scales || !codes)
+                return true;
+        return ck_fail(
+                err,
+                "%s: tensor \"%s\", %s: the file has scales for such codes, as \"%s\"; expected %s with a "
+                "quantization_config, which says how they are used",
+                codes->file->path, ck_quote(codes->name).text, ck_type_name(codes->dtype),
+                ck_quote(scales->name).text, path);
+}
+
 const char *scaled_note(Arena *arena, const Checkpoint *checkpoint)
 {
         int64_t before = 0, after = 0;

@@ -110,6 +110,8 @@ bool scaled_config_read(ScaledConfig *c, const struct json_t *config, const char
 
 /* scaled_find.c: replaces the parts of each matrix among n tensors by one tensor, and sorts them by name. */
 bool scaled_find(CkTensor *tensor, int *n, ScaledConfig *config, CkError *err);
+/* False after a message: 8-bit floats among n tensors have scales, and `path`, of config.json, does not say how they are used. */
+bool scaled_have_config(const CkTensor *tensor, int n, const char *path, CkError *err);
 void scaled_free(const CkScaled *scaled); /* NULL is allowed */
 
 /* scaled_read.c: elements first … first + count - 1 of a tensor whose files are whole. */

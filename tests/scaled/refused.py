@@ -36,6 +36,8 @@ def opened(case, edit):
         config = json.load(f)
     tensors = read(f"{CASES}/{case}/model.safetensors")
     edit(config["quantization_config"], tensors)
+    if config["quantization_config"].pop("left out", False):
+        del config["quantization_config"]
     write(f"{folder}/model.safetensors", tensors)
     with open(f"{folder}/config.json", "w") as f:
         json.dump(config, f)
@@ -106,6 +108,9 @@ for case, part, whole in (
 for case, part, left in (("fp8_block", "a.weight", "a.weight_scale_inv"), ("compressed_pack4", "a.weight_packed", "a.weight_scale"), ("awq", "m.a.qweight", "m.a.qzeros"),
                          ("compressed_nvfp4", "a.weight_packed", "a.weight_global_scale"), ("gptq_4", "a.qweight", "a.g_idx")):
     refused(f"{case} without {part}", case, gone(part), f'"{left}"', "there are no codes to which it belongs")
+
+refused("FP8 with scales that no configuration describes", "fp8_block", key("left out", True), '"a.weight", F8_E4M3: the file has scales for such codes', '"a.weight_scale_inv"',
+        "/config.json with a quantization_config")
 
 # --- shapes and types ---
 
