@@ -68,9 +68,6 @@ typedef struct {
 } TeamMember;
 struct Team {
         int threads;
-#if !defined(EMITTED)
-        int asleep; /* the threads sleep as soon as they wait: for many short runs beside others */
-#endif
         pid_t process; /* the process of the threads */
         void (*program)(void *arg, int thread); /* NULL: the threads end */
         void *arg;
@@ -89,6 +86,10 @@ struct Team {
         atomic_uint phase;
         atomic_int sleepers; /* changed under the mutex, read without it */
         char apart3[64];
+#endif
+#if !defined(EMITTED)
+        /* last, since emitted code that an engine loads has the fields before at the same offsets */
+        int asleep; /* the threads sleep as soon as they wait: for many short runs beside others */
 #endif
 };
 #if defined(__STDC_NO_ATOMICS__) || defined(__TINYC__)
