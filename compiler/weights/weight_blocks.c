@@ -49,7 +49,8 @@ bool piece_keeps_blocks(const Piece *p, int steps)
         if (w->type.rank != 2 || w->contracted < 0)
                 return false;
         const int64_t step = blocks_along(w), length = w->type.dim[w->contracted].fixed;
-        bool inner = false, whole = p->from % steps == 0 && p->to / step % length % steps == 0;
+        /* pieces of whole blocks cover a row without gaps, so each begins at a block of the slot */
+        bool inner = false, whole = p->from % steps == 0;
         for (int k = 0; k < p->ndigit; k++) {
                 const PieceDigit *d = &p->digit[k];
                 if (d->published == 1) {
