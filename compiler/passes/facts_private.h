@@ -52,9 +52,10 @@ enum { FINITE = NEGATIVE | ZERO | POSITIVE, ANYTHING = 63 };
 typedef struct {
         Reach reach;
         unsigned kinds;
-        bool constant;   /* the same number in every element and iteration: value */
-        bool exact_zero; /* a zero among the values is exact, not a result of rounding: masks, integers, differences
-                          * of one value from itself */
+        bool constant; /* the same number in every element and iteration: value */
+        /* a zero among the values is exact, not a result of rounding: masks, integers, differences of one value
+         * from itself */
+        bool exact_zero;
         double value;
         /* The value is special_value[v] unless unless[v] holds.  It may also be NaN there; where it is NaN
          * varies only along the axes in the set stain[v]. */
