@@ -109,7 +109,7 @@ for case, part, left in (("fp8_block", "a.weight", "a.weight_scale_inv"), ("comp
                          ("compressed_nvfp4", "a.weight_packed", "a.weight_global_scale"), ("gptq_4", "a.qweight", "a.g_idx")):
     refused(f"{case} without {part}", case, gone(part), f'"{left}"', "there are no codes to which it belongs")
 
-refused("FP8 with scales that no configuration describes", "fp8_block", key("left out", True), '"a.weight", F8_E4M3: the file has scales for such codes', '"a.weight_scale_inv"',
+refused("FP8 with scales that no configuration describes", "fp8_block", key("left out", True), 'F8_E5M2: the file has scales for such codes, as "b.weight_scale_inv"',
         "/config.json with a quantization_config")
 
 # --- shapes and types ---
