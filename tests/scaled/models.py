@@ -197,7 +197,7 @@ def make(name, config, kind):
 def same_outputs(name, *options):
     outputs = []
     for folder in (name, name + "-plain"):
-        code, _, err = lathe("eval", folder, "-p", "3 1 4 1 5 9", "-o", "out.npy", *options)
+        code, _, err = lathe("eval", folder, "-p", "3 1 4 1 5 9", "-o", "out.npy", "--jit", "tcc", *options)
         if code:
             return f"{folder}: {err}"
         with open(f"{WORK}/out.npy", "rb") as f:
@@ -211,7 +211,7 @@ def check(name, config, kind):
     why = same_outputs(name)
     verdict(f"{name}: outputs of plain numbers", not why, why)
     if name in VERIFIED:
-        code, out, err = lathe("verify", name)
+        code, out, err = lathe("verify", name, "--jit", "tcc")
         verdict(f"{name}: verify", code == 0, out.decode() + err)
 
 
