@@ -27,9 +27,9 @@ static bool scheme_wrong(ScaledConfig *c, const char *where, const char *key, co
 static bool scheme_has_word(const char *words, const char *word)
 {
         const size_t n = strlen(word);
-        for (const char *at = words; (at = strstr(at, word)); at += n)
+        for (const char *at = words; n && (at = strstr(at, word)); at += n)
                 if ((at == words || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
-                        return n > 0;
+                        return !strchr(word, ' ');
         return false;
 }
 

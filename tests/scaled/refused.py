@@ -29,6 +29,14 @@ def write(path, tensors):
         f.write(len(text).to_bytes(8, "little") + text + data)
 
 
+def listed(folder):
+    try:
+        done = subprocess.run([TOOL, "list", folder], capture_output=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        return 124, "no end after 60 s"
+    return done.returncode, done.stdout.decode() + done.stderr.decode()
+
+
 def opened(case, edit):
     folder = f"{WORK}/edited"
     os.makedirs(folder, exist_ok=True)
@@ -41,8 +49,7 @@ def opened(case, edit):
     write(f"{folder}/model.safetensors", tensors)
     with open(f"{folder}/config.json", "w") as f:
         json.dump(config, f)
-    done = subprocess.run([TOOL, "list", folder], capture_output=True, timeout=60)
-    return done.returncode, done.stdout.decode() + done.stderr.decode()
+    return listed(folder)
 
 
 def refused(name, case, edit, *wanted):
@@ -190,6 +197,8 @@ for name, case, edit, *why in (
         ("an unknown strategy", "compressed_pack4", weights(strategy="token"), 'weights.strategy is "token"; expected tensor, channel, group, block, tensor_group'),
         ("groups without a size", "compressed_pack4", weights(group_size=None), "config_groups.group_0.weights.group_size"),
         ("blocks without a size", "compressed_fp8_block", weights(block_structure=None), "config_groups.group_0.weights.block_structure"),
+        ("an empty key of weights", "compressed_pack4", weights(**{"": 1}), "config_groups.group_0.weights. is 1; expected"),
+        ("two keys of weights as one", "compressed_pack4", weights(**{"num_bits type": 1}), "weights.num_bits type is 1; expected"),
         ("an unknown key of weights", "compressed_pack4", weights(mystery=1), "config_groups.group_0.weights.mystery is 1; expected"),
         ("an algorithm of ModelOpt", "modelopt_fp8", key("quant_algo", "MIXED_PRECISION"), 'quant_algo is "MIXED_PRECISION"; expected FP8, NVFP4'),
         ("no algorithm of ModelOpt", "modelopt_fp8", without("quant_algo"), "quantization_config has no quant_algo; expected FP8, NVFP4"),
