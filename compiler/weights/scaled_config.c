@@ -130,15 +130,17 @@ static bool read_fbgemm(ScaledConfig *c)
         return add_scheme(c, by_row);
 }
 
-/* Sizes of a group of columns: -1 for all. */
+/* Sizes of a group of columns: -1 for all.  Only codes of 4 bits have a known order in AWQ. */
 static bool add_groups(ScaledConfig *c, const json_t *in, const char *where, int64_t bits, int64_t group)
 {
         static const char size[] = "a number of columns, or -1 for all";
-        if (!scheme_integer(c, in, where, "bits", "2, 4 or 8", &bits) ||
+        const bool four = c->formats == 1u << FORMAT_ACROSS;
+        const char *widths = four ? "4" : "2, 4 or 8";
+        if (!scheme_integer(c, in, where, "bits", widths, &bits) ||
             !scheme_integer(c, in, where, "group_size", size, &group))
                 return false;
-        if (bits != 2 && bits != 4 && bits != 8)
-                return scheme_wrong(c, where, "bits", json_object_get(in, "bits"), "2, 4 or 8");
+        if (bits != 4 && (four || (bits != 2 && bits != 8)))
+                return scheme_wrong(c, where, "bits", json_object_get(in, "bits"), widths);
         if (group < 1 && group != -1)
                 return scheme_wrong(c, where, "group_size", json_object_get(in, "group_size"), size);
         return add_scheme(c, (ScaledScheme){false, (int)bits, 1, group < 0 ? 0 : group, ZEROS_NEEDED});
