@@ -268,18 +268,40 @@ static bool fail_format(const char *path, const Format *other, CkError *err)
                        other->advice ? other->advice : "");
 }
 
-/* The value of a file of a directory; NULL: missing, or no JSON. */
-static json_t *json_in(const char *folder, const char *inside, const char *name)
+/* The value of a file of a directory, as import reads it; NULL: missing.  False after a message if it is unreadable. */
+static bool json_in(const char *folder, const char *inside, const char *name, json_t **json, CkError *err)
 {
-        json_error_t error;
-        char path[4096];
+        char path[4096], *text = NULL;
+        const char *why;
+        size_t room = 0;
+        *json = NULL;
         if (snprintf(path, sizeof path, "%s%s%s%s", folder, inside, *inside ? "/" : "", name) >=
             (int)sizeof path)
-                return NULL;
+                return true;
         if (access(path, F_OK) != 0)
-                return NULL;
+                return true;
         input_read(path);
-        return json_load_file(path, 0, &error);
+        FILE *file = input_open(path, &why);
+        if (!file)
+                return ck_lack(err, "%s: cannot open: %s", path, why);
+        json_error_t error = {0};
+        const ssize_t n = getdelim(&text, &room, 0, file);
+        json_begin();
+        *json = json_parse(n > 0 ? text : "", n > 0 ? (size_t)n : 0, 0, &error);
+        free(text);
+        fclose(file);
+        if (json_out_of_memory())
+                return ck_lack(err, "%s: out of memory", path);
+        return *json || ck_fail(err, "%s:%d: byte %d: not valid JSON: %s", path, error.line, error.position,
+                                ck_quote(error.text).text);
+}
+
+/* The same; NULL also if it is unreadable. */
+static json_t *json_if_valid(const char *folder, const char *inside, const char *name)
+{
+        CkError unused;
+        json_t *json;
+        return json_in(folder, inside, name, &json, &unused) ? json : NULL;
 }
 
 /* Computes numbers of quantised tensors from `first` on, if the file's folder has a config.json with a
@@ -293,10 +315,11 @@ static bool read_scaled(Checkpoint *checkpoint, const CkFile *file, int first, C
                 return ck_lack(err, "%s: out of memory", file->path);
         memcpy(path, file->path, n);
         path[n] = 0;
-        json_t *config = text_ends_with(file->path, ".gguf") ? NULL : json_in(path, "", "config.json");
-        strcpy(path + n, "config.json");
+        json_t *config = NULL;
         ScaledConfig quantised;
-        bool good = scaled_config_read(&quantised, config, path, err);
+        bool good = text_ends_with(file->path, ".gguf") || json_in(path, "", "config.json", &config, err);
+        strcpy(path + n, "config.json");
+        good = good && scaled_config_read(&quantised, config, path, err);
         int count = checkpoint->count - first;
         if (good && !quantised.method)
                 good = scaled_have_config(checkpoint->tensor + first, count, path, err);
@@ -361,8 +384,8 @@ static void replace_router(json_t *modules, const char *folder)
                    *dot = type ? strrchr(type, '.') : NULL, *path = module_path(modules, 0);
         if (!dot || (strcmp(dot, ".Router") != 0 && strcmp(dot, ".Asym") != 0))
                 return;
-        json_t *router = json_in(folder, path, "router_config.json");
-        router = router ? router : json_in(folder, path, "config.json");
+        json_t *router = json_if_valid(folder, path, "router_config.json");
+        router = router ? router : json_if_valid(folder, path, "config.json");
         const json_t *route = json_object_get(json_object_get(router, "structure"), "document");
         for (size_t i = 0; i < json_array_size(route); i++) {
                 const char *name = json_string_value(json_array_get(route, i));
@@ -378,7 +401,7 @@ static void replace_router(json_t *modules, const char *folder)
 /* modules.json of a directory; NULL: missing, or not a list. */
 static json_t *modules_in(const char *folder)
 {
-        json_t *modules = json_in(folder, "", "modules.json");
+        json_t *modules = json_if_valid(folder, "", "modules.json");
         if (json_is_array(modules)) {
                 replace_router(modules, folder);
                 return modules;

@@ -200,6 +200,7 @@ for name, case, edit, *why in (
         ("an unknown strategy", "compressed_pack4", weights(strategy="token"), 'weights.strategy is "token"; expected tensor, channel, group, block, tensor_group'),
         ("groups without a size", "compressed_pack4", weights(group_size=None), "config_groups.group_0.weights.group_size"),
         ("blocks without a size", "compressed_fp8_block", weights(block_structure=None), "config_groups.group_0.weights.block_structure"),
+        ("groups beyond 64 bits", "gptq_4", key("group_size", 2**63), "quantization_config.group_size is 9.22"),
         ("an empty key of weights", "compressed_pack4", weights(**{"": 1}), "config_groups.group_0.weights. is 1; expected"),
         ("two keys of weights as one", "compressed_pack4", weights(**{"num_bits type": 1}), "weights.num_bits type is 1; expected"),
         ("an unknown key of weights", "compressed_pack4", weights(mystery=1), "config_groups.group_0.weights.mystery is 1; expected"),
@@ -218,9 +219,36 @@ accepted("numbers without codes, after a conversion", "awq", lambda c, t: (t.cle
 accepted("an unknown method, whose tensors are listed as they are", "awq", key("quant_method", "of tomorrow"), "m.a.qweight I32 48 4\n")
 accepted("no method", "awq", without("quant_method"), "m.a.qweight I32 48 4\n")
 accepted("a key without an effect", "awq", key("do_fuse", True), "m.a.weight F16 32 48 from codes\n")
+accepted("a number that JSON lacks, as Python writes it", "awq", key("do_fuse", float("inf")), "m.a.weight F16 32 48 from codes\n")
+accepted("a number beyond 64 bits without an effect", "awq", key("do_fuse", 10**30), "m.a.weight F16 32 48 from codes\n")
 accepted("null for a key", "awq", key("version", None), "m.a.weight F16 32 48 from codes\n")
 accepted("GPTQ without a list of groups", "gptq_4", gone("a.g_idx"), "a.weight F16 64 96 from codes\n")
 accepted("AWQ without bits", "awq", without("bits"), "m.a.weight F16 32 48 from codes\n")
+
+# --- config.json that is no such file ---
+
+def replaced(content):
+    def edit(c, t):
+        path = f"{WORK}/replaced"
+        os.makedirs(path, exist_ok=True)
+        write(f"{path}/model.safetensors", t)
+        if os.path.lexists(f"{path}/config.json"):
+            os.remove(f"{path}/config.json")
+        if content is None:
+            os.mkfifo(f"{path}/config.json")
+        else:
+            with open(f"{path}/config.json", "w") as f:
+                f.write(content)
+    opened("awq", edit)
+    return listed(f"{WORK}/replaced")
+
+
+for name, content, why in (("a pipe", None, "cannot open: it is a pipe (FIFO), not a regular file"), ("no JSON", '{"quantization_config": {', "config.json:1: byte 25: not valid JSON"),
+                           ("empty", "", "not valid JSON"), ("two values for one key", '{"a": 1,\n "a": 2}', "config.json:2: byte ")):
+    code, text = replaced(content)
+    good = code == 1 and f"{WORK}/replaced/config.json" in text and why in text and text.count("\n") == 1
+    failed += not good
+    print(f"ok scaled refuses config.json that is {name}" if good else f"FAIL scaled refuses config.json that is {name}: exit {code}: {text}")
 
 # --- a file that is truncated after it was opened ---
 
