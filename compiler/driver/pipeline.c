@@ -415,9 +415,9 @@ static void plan_explained(Model *m, const CommandOptions *o, const Plan *p)
         if (m->graph->past < 0 && m->not_causal)
                 note_not_causal(m);
         show_mixture(stderr, &m->arena, m->graph);
-        const char *note = m->checkpoint && !o->quant && !o->source.path
+        const char *note = m->checkpoint && !o->quant && (!o->source.path || o->given[OPT_WEIGHTS])
                                    ? scaled_note(&m->arena, m->checkpoint)
-                                   : NULL; /* of a source the import has printed it */
+                                   : NULL; /* of a source without other weights the import has printed it */
         if (note)
                 fprintf(stderr, "%s\n", note);
         explain_states(m->graph, o->kv);

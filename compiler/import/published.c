@@ -554,7 +554,8 @@ Spec import_spec(Arena *arena, const CommandOptions *o, const char *source, cons
                 spec.chat_fault = r.m.chat_fault;
                 spec.sampling = r.m.sampling;
                 note_missing_weights(&r);
-                const char *note = r.m.tensors && !o->quant ? scaled_note(arena, r.m.tensors) : NULL;
+                const char *note =
+                        r.m.tensors && !o->quant && !o->weights ? scaled_note(arena, r.m.tensors) : NULL;
                 if (note)
                         fprintf(stderr, "lathe: note: %s\n", note);
         }

@@ -458,3 +458,24 @@ bool scaled_config_read(ScaledConfig *c, const json_t *config, const char *path,
         c->rounding = methods[i].rounding;
         return methods[i].read(c);
 }
+
+const char *scaled_codes_of(Arena *arena, const Checkpoint *checkpoint, const char *name)
+{
+        static const struct {
+                const char *codes, *tensor;
+        } ends[] = {
+#define SCALED(name, codes, type, tensor, scales, global, zeros, layout, bits, floats, value, zero)          \
+        {codes, tensor},
+#include "scaled.def"
+#undef SCALED
+        };
+        for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+                if (!*ends[i].codes || !text_ends_with(name, ends[i].tensor))
+                        continue;
+                const char *codes = arena_printf(
+                        arena, "%.*s%s", (int)(strlen(name) - strlen(ends[i].tensor)), name, ends[i].codes);
+                if (checkpoint_find(checkpoint, codes))
+                        return codes;
+        }
+        return NULL;
+}

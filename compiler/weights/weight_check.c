@@ -180,6 +180,19 @@ static void add_missing(Faults *missing, const WeightMap *map, const Checkpoint 
                 fault_add(missing, p->span, "\"%s\", %s", p->name, shape);
 }
 
+/* Why all numbers of quantised matrices are missing; NULL: the file has no codes of this tensor. */
+static const char *codes_hint(const WeightMap *map, const Checkpoint *file, const char *name)
+{
+        Arena *a = map->graph->arena;
+        const char *codes = scaled_codes_of(a, file, name);
+        if (!codes)
+                return NULL;
+        return arena_printf(a,
+                            "the file has \"%s\", codes of a quantised matrix; their numbers need the "
+                            "quantization_config of a config.json beside the file",
+                            ck_quote(codes).text);
+}
+
 /* A kind of fault: words about the file, and the kind of tensors. */
 typedef struct {
         Faults faults;
@@ -249,6 +262,9 @@ bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor *
                         misshapen.hint = "a tensor that the file stores transposed is written with ', as in "
                                          "layer[i].ffn.up.w'";
         }
+        for (int i = 0; i < map->npublished && !missing.hint; i++)
+                if (!tensor[i])
+                        missing.hint = codes_hint(map, file, map->published[i].name);
         for (int i = 0; i < map->npublished && !missing.hint; i++)
                 if (!tensor[i] && !strncmp(map->published[i].name, CK_FIRST, strlen(CK_FIRST)))
                         missing.hint = CK_FIRST

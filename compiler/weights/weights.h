@@ -148,6 +148,8 @@ bool quantization_is_read(const char *method);
 bool quantization_has_key(const char *method, const char *key); /* false: it may change the numbers */
 /* scaled_find.c: their number, and the bytes of codes and of numbers; NULL: the checkpoint has none. */
 const char *scaled_note(Arena *arena, const Checkpoint *checkpoint);
+/* Codes of a matrix that the checkpoint has instead of this tensor, whose numbers no quantization_config gives; NULL: none. */
+const char *scaled_codes_of(Arena *arena, const Checkpoint *checkpoint, const char *name);
 
 /* Writing safetensors, or an .npy of one tensor if the path has that suffix (tensors_write.c). */
 

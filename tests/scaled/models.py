@@ -11,6 +11,7 @@ Checkpoints are hash weights, quantised here: the packing follows the specificat
 """
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -266,6 +267,13 @@ def files():
     verdict("llama-gptq: in shards", not why, why)
     code, out, err = lathe("show", "imported.model", "plan", "--explain", "--weights", "llama-gptq")
     verdict("llama-gptq: --explain", code == 0 and "numbers are kept: 14 in F16" in err, err)
+    code, _, err = lathe("eval", "llama-awq", "-p", "3", "--weights", "llama-awq-plain")
+    explained = lathe("show", "llama-awq-plain", "plan", "--explain", "--weights", "llama-gptq")[2]
+    verdict("llama-awq: the note is of the weights that are used", code == 0 and "numbers are kept" not in err and "14 in F16" in explained, err + explained)
+    os.makedirs(f"{WORK}/alone")
+    shutil.copy(f"{WORK}/llama-awq/model.safetensors", f"{WORK}/alone")
+    code, _, err = lathe("eval", "imported.model", "-p", "3", "--weights", "alone")
+    verdict("llama-awq: codes without config.json", code == 1 and "self_attn.q_proj.qweight\", codes of a quantised matrix; their numbers need the quantization_config" in err, err)
     code, _, err = lathe("eval", "imported.model", "-p", "3", "--weights", "llama-awq,llama-gptq")
     verdict("llama-gptq: in shards, as the model for which a head drafts", code == 0, err)
     # numbers depend on config.json, so the cached file of packed weights is not used after a change of it
