@@ -363,6 +363,8 @@ static bool may_cancel(const Facts *f, const Node *n)
         const bool sums = n->op == OP_ADD || n->op == OP_SUB;
         const int na = sums || n->op == OP_LOG ? chosen_values(f, n->in[0], 1, a, 0) : 0,
                   nb = sums ? chosen_values(f, n->in[1], n->op == OP_SUB ? 1 : -1, b, 0) : 1;
+        if (na == MAX_CHOSEN || nb == MAX_CHOSEN)
+                return true; /* there may be more */
         for (int i = 0; i < na; i++)
                 for (int k = 0; k < nb; k++) {
                         const Fact *p = &f->of[a[i].node->id], *q = sums ? &f->of[b[k].node->id] : p;
