@@ -189,7 +189,7 @@ KERNEL void attention_product(float *acc, int64_t acc_row, const Factors *whole,
 #endif
 #if HAS_CODES
                 const Factors begin = f;
-                const int64_t piece = is_kept_tiled(storage) ? storage / 16 : steps;
+                const int64_t piece = is_kept_tiled(storage) ? KEPT_GROUP(storage) : steps;
                 for (int64_t first = 0; first < steps; first += piece) {
                         f = begin;
                         f.x += first * f.x_step;

@@ -12,34 +12,36 @@
  */
 #include <string.h>
 
-/* Number of this storage type; all others are below 16. */
-#define STORAGE_KEPT(group, lanes) (16 * (group) + (lanes)-1)
+/* Number of this storage type; all others are below 64. */
+#define STORAGE_KEPT(group, lanes) (64 * (group) + (lanes)-1)
+#define KEPT_GROUP(storage) ((storage) / 64)
+#define KEPT_LANES(storage) ((storage) % 64 + 1)
 
 /* Bytes of a number of elements, in whole blocks. */
-#define KEPT_SIZE(storage, elements) ((int64_t)(elements) * ((storage) / 16 + 2) / ((storage) / 16))
+#define KEPT_SIZE(storage, elements) ((int64_t)(elements) * (KEPT_GROUP(storage) + 2) / KEPT_GROUP(storage))
 
 KERNEL int is_kept(int storage)
 {
-        return storage >= 16;
+        return storage >= 64;
 }
 
 /* Whether blocks have 16 rows, each with a scale. */
 KERNEL int is_kept_tiled(int storage)
 {
-        return is_kept(storage) && storage % 16 == 15;
+        return is_kept(storage) && KEPT_LANES(storage) == 16;
 }
 
 /* Offset of an element's block, in bytes. */
 KERNEL int64_t kept_block(int storage, int64_t at)
 {
-        const int block = storage / 16 * (storage % 16 + 1);
+        const int block = KEPT_GROUP(storage) * KEPT_LANES(storage);
         return KEPT_SIZE(storage, at / block * block);
 }
 
 /* Codes of the 16 elements from `at` on, a multiple of 16 in a tiled block. */
 KERNEL v16 kept_codes(int storage, const void *array, int64_t at)
 {
-        const int lanes = storage % 16 + 1, block = storage / 16 * lanes;
+        const int lanes = KEPT_LANES(storage), block = KEPT_GROUP(storage) * lanes;
         return v_load_i8((const int8_t *)array + kept_block(storage, at) + 2 * lanes + at % block);
 }
 
@@ -51,7 +53,7 @@ KERNEL v16 kept_scales(int storage, const void *array, int64_t at)
 
 KERNEL float kept_at(int storage, const void *array, int64_t at)
 {
-        const int lanes = storage % 16 + 1, i = (int)(at % (storage / 16 * lanes));
+        const int lanes = KEPT_LANES(storage), i = (int)(at % (KEPT_GROUP(storage) * lanes));
         const int8_t *block = (const int8_t *)array + kept_block(storage, at);
         uint16_t half;
         memcpy(&half, block + 2 * (i % lanes), 2);
@@ -71,7 +73,7 @@ KERNEL v16 v_load_kept_strided(int storage, const void *array, int64_t at, int64
 KERNEL v16 v_load_kept(int storage, const void *array, int64_t at)
 {
         uint16_t half;
-        if (storage / 16 % 16)
+        if (KEPT_GROUP(storage) % 16)
                 return v_load_kept_strided(storage, array, at, 1, 16);
         memcpy(&half, (const char *)array + kept_block(storage, at), 2);
         return v_mul(v_set1_f16(half), kept_codes(storage, array, at));
@@ -91,7 +93,7 @@ KERNEL uint16_t kept_scale(float most)
 /* Stores x[i * step] for i < group as the group whose first element is `at`. */
 KERNEL void keep_codes(int storage, void *array, int64_t at, const float *x, int64_t step)
 {
-        const int lanes = storage % 16 + 1, group = storage / 16, row = (int)(at % lanes);
+        const int lanes = KEPT_LANES(storage), group = KEPT_GROUP(storage), row = (int)(at % lanes);
         int8_t *block = (int8_t *)array + kept_block(storage, at);
         v16 most = v_set1(0), zeros = v_set1(0);
         for (int i = 0; i < group; i += 16) {

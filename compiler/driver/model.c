@@ -118,6 +118,15 @@ static void split_graph(Graph *g, const uint8_t *kind, uint8_t *storage)
         verify(g, "mixture");
 }
 
+/* Number of a pair of storage types: those of a weight and of the one beside it. */
+static uint8_t number_of_pair(uint8_t *number, int *count, SlotStorage of, SlotStorage beside)
+{
+        uint8_t *n = &number[of.is * WEIGHT_STORAGES + beside.is];
+        if (!*n && *count < UINT8_MAX)
+                *n = (uint8_t)++ * count;
+        return *n;
+}
+
 static bool split_by_options(Model *m, const CommandOptions *o, const Weights *w)
 {
         const Graph *g = m->graph;
@@ -125,13 +134,22 @@ static bool split_by_options(Model *m, const CommandOptions *o, const Weights *w
         find_roles(g);
         SlotStorage **of = quant_slots(a, g, w, o->quant), **with = quant_slots(a, g, w, o->quant_beside);
         uint8_t *kind = NEW_ARRAY(a, uint8_t, slots_of(g)), *storage = NEW_ARRAY(a, uint8_t, slots_of(g));
+        uint8_t *number = NEW_ARRAY(a, uint8_t, WEIGHT_STORAGES * WEIGHT_STORAGES);
         int64_t n = 0;
+        int pairs = 0;
         for (int i = 0; of && with && i < g->nweight; i++)
                 for (int64_t slot = 0; slot < g->weight[i]->slots; slot++, n++) {
                         storage[n] = of[i][slot].is;
-                        kind[n] = (uint8_t)(of[i][slot].is * WEIGHT_STORAGES +
-                                            (o->quant_beside ? with[i][slot].is : 0));
+                        kind[n] = number_of_pair(number, &pairs, of[i][slot],
+                                                 o->quant_beside ? with[i][slot] : (SlotStorage){0});
                 }
+        if (pairs > UINT8_MAX) {
+                fprintf(stderr,
+                        "lathe: --quant and --quant-beside give weights %d pairs of types; at most %d are "
+                        "possible\n",
+                        pairs, UINT8_MAX);
+                return false;
+        }
         if (of && with)
                 split_graph(m->graph, kind, storage);
         return of && with;

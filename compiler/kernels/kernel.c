@@ -98,8 +98,8 @@ int64_t buffer_elements(const Buffer *b, int64_t bytes)
 int storage_number(const Buffer *b)
 {
         int lanes = b->layout.tiled >= 0 ? LANES : 1;
-        _Static_assert(WEIGHT_STORAGES <= LANES, "numbers from LANES on are those of runtime/kept.h");
-        return b->storage == STORAGE_Q8 ? (int)(LANES * b->group) + lanes - 1 : (int)b->storage;
+        _Static_assert(STORAGE_COUNT <= 64, "numbers from 64 on are those of runtime/kept.h");
+        return b->storage == STORAGE_Q8 ? (int)(64 * b->group) + lanes - 1 : (int)b->storage;
 }
 
 int cache_of(const Buffer *b)
