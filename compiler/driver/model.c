@@ -145,7 +145,8 @@ static bool split_by_options(Model *m, const CommandOptions *o, const Weights *w
                 }
         if (pairs > UINT8_MAX) {
                 fprintf(stderr,
-                        "lathe: --quant and --quant-beside give weights %d pairs of types; at most %d are "
+                        "lathe: two lists of storage types give the weights %d pairs of types; at most %d "
+                        "are "
                         "possible\n",
                         pairs, UINT8_MAX);
                 return false;
