@@ -1,14 +1,22 @@
 /* The ceilings of this machine for THREADS threads, the median of five.
  *
- *   ceiling read THREADS MB     GB/s read from MB megabytes, four streams a thread, asked for a kilobyte ahead
+ *   ceiling read THREADS MB     GB/s read from MB megabytes: the best of 1, 2, 4 and 8 streams a thread, asked for 0 to 8 kilobytes ahead
+ *                               or by the processor alone, in pages of both sizes
  *   ceiling f32 THREADS         GFLOP/s of multiply-adds in f32, registers alone
- *   ceiling int8 THREADS        Gop/s of multiply-adds of bytes into 32 bits, registers alone; 0 without vector instructions for it */
-#define _POSIX_C_SOURCE 200809L
+ *   ceiling int8 THREADS        Gop/s of multiply-adds of bytes into 32 bits, registers alone, AMX's where the system lets it be used;
+ *                               0 without vector instructions for it
+ * "all" after these prints every way of reading, too. */
+#define _DEFAULT_SOURCE
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#if defined(__AMX_INT8__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include "seconds.h"
 #if defined(__x86_64__)
@@ -17,7 +25,7 @@
 #include <arm_neon.h>
 #endif
 
-enum { MOST_THREADS = 64, STREAMS = 4, LINE = 64, AHEAD = 1024, CHAINS = 12, REPEATS = 5 };
+enum { MOST_THREADS = 64, LINE = 64, CHAINS = 12, REPEATS = 5, PAGE = 2 << 20 };
 
 /* What a thread does so many times; its work counts in bytes or operations. */
 typedef struct {
@@ -33,24 +41,33 @@ typedef struct {
         int64_t times;
 } Ceiling;
 
-static void *read_share(void *arg)
-{
-        Share *s = arg;
-        int64_t stream = s->bytes / STREAMS / LINE * LINE;
-        typedef uint64_t Line __attribute__((vector_size(64), may_alias));
-        Line sum[STREAMS];
-        memset(sum, 0, sizeof sum);
-        for (int64_t pass = 0; pass < s->times; pass++)
-                for (int64_t i = 0; i < stream; i += LINE)
-                        for (int k = 0; k < STREAMS; k++) {
-                                const char *p = s->from + k * stream + i;
-                                __builtin_prefetch(p + AHEAD);
-                                sum[k] ^= *(const Line *)(const void *)p;
-                        }
-        for (int k = 0; k < STREAMS; k++)
-                s->result += sum[k][0];
-        return NULL;
-}
+typedef uint64_t Line __attribute__((vector_size(64), may_alias));
+
+/* Reads in so many streams, each asked for `ahead` bytes before its turn; -1: not asked for. */
+#define READ_SHARE(streams, ahead, name)                                                                     \
+        static void *name(void *arg)                                                                         \
+        {                                                                                                    \
+                Share *s = arg;                                                                              \
+                int64_t stream = s->bytes / (streams) / LINE * LINE;                                         \
+                Line sum[streams];                                                                           \
+                memset(sum, 0, sizeof sum);                                                                  \
+                for (int64_t pass = 0; pass < s->times; pass++)                                              \
+                        for (int64_t i = 0; i < stream; i += LINE)                                           \
+                                for (int k = 0; k < (streams); k++) {                                        \
+                                        const char *p = s->from + k * stream + i;                            \
+                                        if ((ahead) >= 0)                                                    \
+                                                __builtin_prefetch(p + (ahead));                             \
+                                        sum[k] ^= *(const Line *)(const void *)p;                            \
+                                }                                                                            \
+                for (int k = 0; k < (streams); k++)                                                          \
+                        s->result += sum[k][0];                                                              \
+                return NULL;                                                                                 \
+        }
+#define AHEADS(of, streams)                                                                                  \
+        of(streams, -1, alone) of(streams, 1024, 1k) of(streams, 2048, 2k) of(streams, 8192, 8k)
+#define READS(of) AHEADS(of, 1) AHEADS(of, 2) AHEADS(of, 4) AHEADS(of, 8)
+#define DEFINE_READ(streams, ahead, name) READ_SHARE(streams, ahead, read_##streams##_##name)
+READS(DEFINE_READ)
 
 /* CHAINS independent chains hide the latency of MULTIPLY_ADD(c, x); the empty asm keeps each in a register: as an array they would lie in
  * memory. */
@@ -99,6 +116,9 @@ OF(float32x4_t, f32, vfmaq_f32(c, x, x))
 #else
 OF(float, f32, c + x * x)
 #endif
+#if defined(__AMX_INT8__) && defined(__linux__)
+#define HAS_AMX
+#endif
 #if defined(__AVX512VNNI__)
 OF(__m512i, int8, _mm512_dpbusd_epi32(c, x, x))
 #elif defined(__AVX2__)
@@ -116,8 +136,41 @@ CHAINED(f32)
 CHAINED(int8)
 #endif
 
+#ifdef HAS_AMX
+/* Six of eight tile registers are sums, so that each waits for itself alone. */
+static void *amx_share(void *arg)
+{
+        Share *s = arg;
+        unsigned char sizes[64] = {1};
+        uint16_t bytes[8];
+        for (int i = 0; i < 8; i++) {
+                bytes[i] = 64;
+                sizes[48 + i] = 16;
+        }
+        memcpy(sizes + 16, bytes, sizeof bytes);
+        __asm__ __volatile__("ldtilecfg %0" : : "m"(sizes));
+        for (int64_t time = 0; time < s->times; time++)
+                __asm__ __volatile__("tdpbssd %tmm7, %tmm6, %tmm0\n\ttdpbssd %tmm7, %tmm6, %tmm1\n\ttdpbssd "
+                                     "%tmm7, %tmm6, %tmm2\n\t"
+                                     "tdpbssd %tmm7, %tmm6, %tmm3\n\ttdpbssd %tmm7, %tmm6, %tmm4\n\ttdpbssd "
+                                     "%tmm7, %tmm6, %tmm5");
+        __asm__ __volatile__("tilerelease");
+        return NULL;
+}
+
+/* arch_prctl(ARCH_REQ_XCOMP_PERM, XTILEDATA) */
+static int may_use_amx(void)
+{
+        return syscall(SYS_arch_prctl, 0x1023, 18) == 0;
+}
+#endif
+
+static const Ceiling reads[] = {
+#define READ_ROW(streams, ahead, name) {#streams " streams, " #name, read_##streams##_##name, 0, 0},
+        READS(READ_ROW)};
+
 static const Ceiling ceiling[] = {
-        {"read", read_share, 0, 0},
+        {"read", read_4_1k, 0, 0},
         {"f32", f32_share, 2.0 * CHAINS * sizeof(f32_vector) / sizeof(float), 20000000},
 #ifdef NO_INT8
         {"int8", NULL, 1, 1},
@@ -150,30 +203,64 @@ static int by_value(const void *a, const void *b)
         return (x > y) - (x < y);
 }
 
+/* The median of some measurements after one that does not count. */
+static double median_of(const Ceiling *c, const char *memory, int64_t bytes, int threads, int64_t times,
+                        int repeats)
+{
+        double rate[REPEATS];
+        measure(c, memory, bytes, threads, memory ? 1 : times / 10);
+        for (int i = 0; i < repeats; i++)
+                rate[i] = measure(c, memory, bytes, threads, times);
+        qsort(rate, (size_t)repeats, sizeof *rate, by_value);
+        return rate[repeats / 2];
+}
+
+/* The best way to read, in small pages or, where there are any, in large ones. */
+static double best_read(int64_t bytes, int threads, int all)
+{
+        double best = 0, found = 0;
+        for (int large = 0; large < 2; large++) {
+                void *memory = NULL;
+                const Ceiling *way = NULL;
+                if (posix_memalign(&memory, PAGE, (size_t)bytes))
+                        exit(3);
+#ifdef MADV_HUGEPAGE
+                madvise(memory, (size_t)bytes, large ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+#endif
+                memset(memory, 1, (size_t)bytes);
+                for (size_t i = 0; i < sizeof reads / sizeof *reads; i++) {
+                        double rate = median_of(&reads[i], memory, bytes, threads, 200000000 / bytes + 1, 3);
+                        if (all)
+                                printf("%s, %s pages: %.2f\n", reads[i].name, large ? "large" : "small",
+                                       rate);
+                        way = rate > best ? &reads[i] : way;
+                        best = rate > best ? rate : best;
+                }
+                double again =
+                        way ? median_of(way, memory, bytes, threads, 500000000 / bytes + 1, REPEATS) : 0;
+                found = again > found ? again : found;
+                free(memory);
+        }
+        return found;
+}
+
 int main(int argc, char **argv)
 {
-        const Ceiling *c = NULL;
+        Ceiling c = {0};
         for (size_t i = 0; i < sizeof ceiling / sizeof *ceiling && argc > 2; i++)
-                c = strcmp(argv[1], ceiling[i].name) ? c : &ceiling[i];
+                c = strcmp(argv[1], ceiling[i].name) ? c : ceiling[i];
         int threads = argc > 2 ? atoi(argv[2]) : 0;
-        int64_t bytes = c && !c->times ? (argc > 3 ? atoll(argv[3]) : 64) * 1000000 / 4096 * 4096 : 0;
-        void *memory = NULL;
-        if (!c || threads < 1 || threads > MOST_THREADS ||
-            (!c->times && (bytes < 4096 || posix_memalign(&memory, 4096, (size_t)bytes)))) {
-                fprintf(stderr, "usage: ceiling read|f32|int8 THREADS [MB]\n");
+        int64_t bytes = c.name && !c.times ? (argc > 3 ? atoll(argv[3]) : 64) * 1000000 / 4096 * 4096 : 0;
+        if (!c.name || threads < 1 || threads > MOST_THREADS || (!c.times && bytes < 4096)) {
+                fprintf(stderr, "usage: ceiling read|f32|int8 THREADS [MB [all]]\n");
                 return 3;
         }
-        if (memory)
-                memset(memory, 1, (size_t)bytes);
-        int64_t times = memory ? 500000000 / bytes + 1 : c->times;
-        double rate[REPEATS] = {0};
-        if (c->work) {
-                measure(c, memory, bytes, threads, memory ? 1 : times / 10);
-                for (int i = 0; i < REPEATS; i++)
-                        rate[i] = measure(c, memory, bytes, threads, times);
-        }
-        qsort(rate, REPEATS, sizeof *rate, by_value);
-        printf("%.2f\n", rate[REPEATS / 2]);
-        free(memory);
+#ifdef HAS_AMX
+        if (!strcmp(c.name, "int8") && may_use_amx())
+                c = (Ceiling){c.name, amx_share, 2.0 * 6 * 16 * 16 * 64, 2000000};
+#endif
+        printf("%.2f\n", !c.times ? best_read(bytes, threads, argc > 4)
+                         : c.work ? median_of(&c, NULL, 0, threads, c.times, REPEATS)
+                                  : 0);
         return 0;
 }

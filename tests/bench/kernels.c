@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "../../runtime/guard.h"
+#include "../../runtime/amx_there.h"
 #include "../../runtime/team.h"
 
 #include "v16.h"
@@ -27,6 +28,9 @@
 #include "n16.h"
 
 #include "../../runtime/blocks.h"
+#if HAS_AMX
+#include "../../runtime/amx.h"
+#endif
 #include "../../compiler/graph/block_storages.h"
 /* clang-format off */
 #define TILES_OF_BLOCKS(S, NAME, ...) S(CODE_TILES, NAME)
@@ -305,6 +309,10 @@ int main(int argc, char **argv)
                 {"attention latent, 128 heads", "GF/s", latent_128, fma_peak},
                 {"attention latent, 64 rows", "GF/s", latent_prefill, fma_peak},
         };
+#if HAS_AMX
+        if (!amx_is_there())
+                return 3;
+#endif
         buffer = filled(WEIGHT_BYTES + 8192);
         x = filled((int64_t)2048 * 2048 * 4);
         y = filled((int64_t)2048 * 3072 * 4);
