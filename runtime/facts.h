@@ -36,6 +36,11 @@
 #define HAS_Q6_K 1
 #define HAS_IQ4_XS 1
 
+/* Products of several rows with weights in blocks use AMX (amx.h). */
+#if !defined(HAS_AMX)
+#define HAS_AMX 0
+#endif
+
 /* Some product computes only the rows of a list. */
 #define HAS_ACTIVE_ROWS 1
 

@@ -30,8 +30,9 @@
 
 /* Blocking of a product with many rows. */
 typedef struct {
-        int rows, panels; /* size of a tile: one of TILES; for quantised weights CODE_ROWS, and panels at once */
-        int cut;        /* maximum length of a chunk along k, so that a tile's panels of one chunk stay in cache */
+        int rows,
+                panels; /* size of a tile: one of TILES; for quantised weights CODE_ROWS, and panels at once */
+        int cut; /* maximum length of a chunk along k, so that a tile's panels of one chunk stay in cache */
         int rows_at_once; /* rows of a block, approximately: enough to hide memory, few enough to stay in cache */
 } Tiling;
 
@@ -41,9 +42,9 @@ typedef struct {
 /* The same for quantised weights. */
 #define CODES_AHEAD 8192
 
-/* Floats of scratch that each thread needs for matmul(), for any k and any tile.  A tile has at most 12 rows and 3 panels, or 6
- * panels in pairs. */
-#define MATMUL_SCRATCH(rows_at_once) (((rows_at_once) + 12) * 6 * 16)
+/* Floats of scratch that each thread needs for matmul(), for any k and any tile.  A tile has at most 16 rows and 2 panels, or 12
+ * rows and 3, and in pairs twice the panels. */
+#define MATMUL_SCRATCH(rows_at_once) (((rows_at_once) + 16) * 6 * 16)
 
 /* Floats of scratch after these for weights of 16 bits: a chunk of a tile's panels, widened to f32. */
 #define MATMUL_WIDE(cut) ((cut)*4 * 16)
@@ -74,7 +75,7 @@ typedef struct {
         int panel, panels;    /* the first panel; number of existing panels */
         int64_t first, steps; /* along k */
         float *sums;          /* [tile][its row][its panel][16] */
-        const char *next; /* address that consecutive tiles prefetch, `portion` bytes a step */
+        const char *next;     /* address that consecutive tiles prefetch, `portion` bytes a step */
         int64_t portion;
 } Chunk;
 
@@ -102,7 +103,7 @@ struct Matmul {
 #endif
         int width;            /* panels whose sums are finished together */
         int64_t depth, bytes; /* steps along k; bytes of a panel's weights in a step */
-        int64_t chunk; /* maximum steps of a chunk */
+        int64_t chunk;        /* maximum steps of a chunk */
 #if HAS_BLOCKS
         int streamed; /* weights are read in the order of memory; the first tile prefetches for all */
 #endif
@@ -147,9 +148,14 @@ KERNEL int takes_wide(int storage, int rows)
 KERNEL Factors matmul_factors(const Matmul *m, const Chunk *c, int storage, int rows)
 {
         Factors f = {.x_step = 1,
-                     .w = (const char *)m->w + (c->panel * (int64_t)m->k + c->first) * 16 * storage_bytes(storage),
-                     .w_panel = (int64_t)m->k * 16, .w_step = 16, .panels = c->panels,
-                     .next = c->next, .next_panel = m->depth * m->bytes, .next_step = c->portion};
+                     .w = (const char *)m->w +
+                          (c->panel * (int64_t)m->k + c->first) * 16 * storage_bytes(storage),
+                     .w_panel = (int64_t)m->k * 16,
+                     .w_step = 16,
+                     .panels = c->panels,
+                     .next = c->next,
+                     .next_panel = m->depth * m->bytes,
+                     .next_step = c->portion};
         rows_at(&f, m->ldx, rows > 4 || m->rows >= rows ? rows : (int)m->rows, rows);
 #if HAS_STORAGES
         f.storage = storage;
@@ -207,12 +213,45 @@ KERNEL void matmul_tiles_of_blocks(const Matmul *m, const Chunk *c, int storage,
                      .next_step = c->portion};
         for (int64_t t = 0; t < m->tiles; t++) {
                 const int64_t begin = m->row0 + t * rows, row = begin < m->last_tile ? begin : m->last_tile;
-                tile_blocks(c->sums + t * rows * panels * 16, panels * 16, &f, m->codes, row, c->steps, c->first == 0, rows,
-                            c->panels);
+                tile_blocks(c->sums + t * rows * panels * 16, panels * 16, &f, m->codes, row, c->steps,
+                            c->first == 0, rows, c->panels);
                 f.next += c->portion * c->steps;
                 f.next_step = m->streamed ? 0 : c->portion;
         }
 }
+
+#if HAS_AMX
+/* The same with AMX: all tiles by some blocks, then by the next ones. */
+KERNEL void matmul_tiles_of_amx(const Matmul *m, const Chunk *c, int storage, int panels)
+{
+        const int large = step_values(storage) == 256;
+        AmxPanel a = {.acc_row = panels * 16,
+                      .codes = m->codes,
+                      .row0 = m->row0,
+                      .last_tile = m->last_tile,
+                      .tiles = m->tiles,
+                      .rows = m->rows < AMX_ROWS ? (int)m->rows : AMX_ROWS,
+                      .k = m->k};
+        amx_begin(a.rows, large ? 64 : 32);
+        for (int j = 0; j < c->panels; j++) {
+                a.acc = c->sums + 16 * j;
+                for (int64_t p = 0; p < c->steps; p += large ? 1 : AMX_BLOCKS) {
+                        const int64_t at = j * m->depth + p, n = large                       ? 1
+                                                                 : c->steps - p < AMX_BLOCKS ? c->steps - p
+                                                                                             : AMX_BLOCKS;
+                        const uint8_t *w =
+                                (const uint8_t *)m->w + (c->panel * m->depth + c->first + at) * m->bytes;
+                        for (int64_t line = 0; line < n * m->bytes; line += 64)
+                                v_prefetch_near(c->next + at * m->bytes + line);
+                        if (large)
+                                amx_panel_of_256(&a, storage, w, c->first + p, c->first + p == 0);
+                        else
+                                amx_panel_of_32(&a, storage, w, c->first + p, (int)n, c->first + p == 0);
+                }
+        }
+        amx_end();
+}
+#endif
 
 /* Whether all f16 weights of a chunk are known to be finite. */
 KERNEL int chunk_is_finite(const Matmul *m, const Chunk *c, const Factors *f)
@@ -228,6 +267,12 @@ KERNEL int chunk_is_finite(const Matmul *m, const Chunk *c, const Factors *f)
 KERNEL void matmul_tiles(const Matmul *m, const Chunk *c, int storage, int rows, int panels)
 {
 #if HAS_BLOCKS
+#if HAS_AMX
+        if (step_values(storage) > 1 && rows == AMX_ROWS) {
+                matmul_tiles_of_amx(m, c, storage, panels);
+                return;
+        }
+#endif
         if (step_values(storage) > 1) {
                 matmul_tiles_of_blocks(m, c, storage, rows, panels);
                 return;
@@ -308,6 +353,10 @@ SHARED void matmul_sums(const Matmul *m, int panel)
  * last tile would add a tenth of rows. */
 KERNEL int has_few_rows(const Matmul *m, int64_t own)
 {
+#if HAS_AMX
+        if (own == AMX_ROWS)
+                return m->rows <= 4;
+#endif
         return m->rows < own || 10 * ((m->rows + 3) / 4 * 4) <= 9 * ((m->rows + own - 1) / own * own);
 }
 
@@ -414,25 +463,35 @@ KERNEL void matmul_active(const void *ctx, Epilogue *epilogue, const float *x, i
                           const int32_t *active, int64_t rows, int k, const void *w, int storage, int group,
                           const Tiling *tiling, int panel0, int panel1, float *scratch)
 {
-        Matmul m = {.x = x, .active = active, .ldx = ldx, .rows = rows, .w = w, .storage = storage, .k = k, .panel1 = panel1, .scratch = scratch};
-        matmul_all(&m, ctx, epilogue, group, tiling, panel0);
-}
-
-/* The same for weights in blocks; codes are the results of codes_of_rows() for the active rows. */
-KERNEL void matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes, const int32_t *active UNUSED,
-                          int64_t rows, int k, const void *w, int storage, int group, const Tiling *tiling,
-                          int panel0, int panel1, float *scratch)
-{
-        Matmul m = {.codes = codes,
-#if HAS_ACTIVE_ROWS
+        Matmul m = {.x = x,
                     .active = active,
-#endif
+                    .ldx = ldx,
                     .rows = rows,
                     .w = w,
                     .storage = storage,
                     .k = k,
                     .panel1 = panel1,
                     .scratch = scratch};
+        matmul_all(&m, ctx, epilogue, group, tiling, panel0);
+}
+
+/* The same for weights in blocks; codes are the results of codes_of_rows() for the active rows. */
+KERNEL void matmul_blocks(const void *ctx, Epilogue *epilogue, const void *codes,
+                          const int32_t *active UNUSED, int64_t rows, int k, const void *w, int storage,
+                          int group, const Tiling *tiling, int panel0, int panel1, float *scratch)
+{
+        Matmul m = {
+                .codes = codes,
+#if HAS_ACTIVE_ROWS
+                .active = active,
+#endif
+                .rows = rows,
+                .w = w,
+                .storage = storage,
+                .k = k,
+                .panel1 = panel1,
+                .scratch = scratch
+        };
         matmul_all(&m, ctx, epilogue, group, tiling, panel0);
 }
 
@@ -449,7 +508,14 @@ KERNEL void matmul(const void *ctx, Epilogue *epilogue, const float *x, int64_t 
                    const void *w, int storage, int group, const Tiling *tiling, int panel0, int panel1,
                    float *scratch)
 {
-        Matmul m = {.x = x, .ldx = ldx, .rows = rows, .w = w, .storage = storage, .k = k, .panel1 = panel1, .scratch = scratch};
+        Matmul m = {.x = x,
+                    .ldx = ldx,
+                    .rows = rows,
+                    .w = w,
+                    .storage = storage,
+                    .k = k,
+                    .panel1 = panel1,
+                    .scratch = scratch};
         matmul_all(&m, ctx, epilogue, group, tiling, panel0);
 }
 

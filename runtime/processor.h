@@ -45,6 +45,10 @@ APART int processor_suits(void)
                 return 0;
         if (kept != 0)
                 __asm__ __volatile__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
+#if HAS_AMX
+        if (!amx_is_there())
+                return 0;
+#endif
         return (a & kept) == kept;
 }
 #elif HAS_SYSTEM && defined(__GNUC__) && !defined(__TINYC__) && defined(__aarch64__) && defined(__linux__)

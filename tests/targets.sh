@@ -1,13 +1,13 @@
 # The targets as compiler/kernels/targets.def has them, for scripts to source with $root, the repository.
 
-# lines of `name|machine|flags|rows panels few one codes|compiler|runner|vectors`, of those with operations of their own
+# lines of `name|machine|flags|rows panels few one codes|compiler|runner|vectors|dot`, of those with operations of their own
 target_rows=$(
         awk_of='function bare(s) { gsub(/^[ "]+|[ "]+$/, "", s); return s }
                 $1 == "machine" { compiler[bare($2)] = bare($3); runner[bare($2)] = bare($4) }
                 $1 == "target" && $3 != " each " {
-                        m = bare($3); print bare($2) "|" m "|" bare($5) "|" bare($6) "|" compiler[m] "|" runner[m] "|" bare($4) }'
+                        m = bare($3); print bare($2) "|" m "|" bare($5) "|" bare($6) "|" compiler[m] "|" runner[m] "|" bare($4) "|" bare($7) }'
         printf '%s\n' '#define MACHINE(name, condition, compiler, runner, ...) machine|name|compiler|runner' \
-                '#define TARGET(name, machine, vectors, flags, guard, rows, panels, few, one, codes, ...) target| name | machine | vectors | flags | rows panels few one codes' \
+                '#define TARGET(name, machine, vectors, dot, flags, guard, rows, panels, few, one, codes, ...) target| name | machine | vectors | flags | rows panels few one codes | dot' \
                 "#include \"$root/compiler/kernels/targets.def\"" | ${CC:-cc} -x c -E -P - | awk -F '|' "$awk_of"
 )
 
@@ -23,7 +23,7 @@ target_flags() { target_field "$1" 3; }
 target_tile() {
         # shellcheck disable=SC2046
         set -- $(target_field "$1" 4) "$1"
-        echo "-DTILE_ROWS=$1 -DTILE_PANELS=$2 -DFEW_PANELS=$3 -DONE_PANELS=$4 -DCODE_ROWS=$5 -DTARGET_NAME=$6"
+        echo "-DTILE_ROWS=$1 -DTILE_PANELS=$2 -DFEW_PANELS=$3 -DONE_PANELS=$4 -DCODE_ROWS=$5 -DTARGET_NAME=$6$([ "$6" != amx ] || echo ' -DHAS_AMX=1')"
 }
 
 # of a target of another machine: its compiler and emulator; of one of this machine or of any: nothing

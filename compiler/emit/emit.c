@@ -329,11 +329,12 @@ static void emit_constants(const Emit *e, Text *c)
                     is_batched(e) ? batch_constants(e) : "");
 }
 
-/* Whether a portable file has its own copy of kernels and program for this instruction set, with other
- * names. */
+/* Whether a portable file has its own copy of kernels and program for this instruction set, with other names.  Not every
+ * assembler that such a file is for knows AMX. */
 static bool is_section(const Emit *e, const Target *t)
 {
-        return *t->machine->condition && (target_has_own_vectors(t) || graph_has_blocks(e->g));
+        return *t->machine->condition && !target_has_amx(t) &&
+               (target_has_own_vectors(t) || graph_has_blocks(e->g));
 }
 
 /* The target's features as GCC spells them. */
@@ -436,6 +437,7 @@ static void emit_all(const Emit *e, Text *c)
                 emit_page(e, after);
         const Target *t = e->portable ? target_table : e->plan->target;
         const char *files[] = {"guard.h",
+                               "amx_there.h",
                                "processor.h",
                                "arm.h",
                                "team.h",

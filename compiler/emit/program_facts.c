@@ -154,6 +154,7 @@ static bool prescribes(const Emit *e)
         FACT(BLOCKS, blocks)                                                                                 \
         FACT(BLOCKS_OF_32, has_blocks_of(&u, 32))                                                            \
         FACT(BLOCKS_OF_256, has_blocks_of(&u, 256))                                                          \
+        FACT(AMX, blocks &&target_has_amx(p->target))                                                        \
         FACT(ACTIVE_ROWS, u.active_rows)                                                                     \
         FACT(KEY_ROWS, u.key_rows)                                                                           \
         FACT(KEY_TILES, u.key_tiles)                                                                         \

@@ -63,6 +63,7 @@ bool target_is_wasm(const Target *t);
 /* no earlier row has the same vectors, so its f32 code differs */
 bool target_has_own_vectors(const Target *t);
 bool target_runs_here(const Target *t);
+bool target_has_amx(const Target *t); /* products of several rows use runtime/amx.h */
 bool target_is_cross(const Target *t); /* for another machine, with a compiler and an emulator */
 
 enum {
@@ -466,7 +467,7 @@ extern const int code_group[CODE_GROUPS];
 bool wants_codes(const Kernel *k, int group); /* MATMUL: whether a part reads its rows as such codes */
 
 /* As in runtime/matmul.h: floats of scratch for a product of this number of rows at once. */
-#define PRODUCT_SCRATCH(rows_at_once) (INT64_C(6) * LANES * ((rows_at_once) + MAX_TILE_ROWS))
+#define PRODUCT_SCRATCH(rows_at_once) (INT64_C(6) * LANES * ((rows_at_once) + LANES))
 #define PRODUCT_WIDE(k_block) (INT64_C(4) * LANES * (k_block))
 
 /* c_names.c */

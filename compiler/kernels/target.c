@@ -8,11 +8,13 @@
 
 #include "../../runtime/arm.h"
 
+#include "../../runtime/amx_there.h"
+
 #define MACHINE(name, ...) static const Machine machine_##name = {__VA_ARGS__};
 #include "targets.def"
 
 /* Whether this processor supports a target. */
-#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, one_panels, code_rows,        \
+#define TARGET(name, machine, vectors, dot, flags, guard, rows, panels, few_panels, one_panels, code_rows,   \
                features, test, about)                                                                        \
         static bool runs_##name(void)                                                                        \
         {                                                                                                    \
@@ -28,12 +30,12 @@
                           code_tiles_##name[] = {CODE_TILES_##name(TILE, ){0, 0}};
 #include "targets.def"
 
-#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, one_panels, code_rows,        \
+#define TARGET(name, machine, vectors, dot, flags, guard, rows, panels, few_panels, one_panels, code_rows,   \
                features, test, about)                                                                        \
         {#name,                                                                                              \
          (rows) == 0 ? NULL : "v16_" #vectors ".h",                                                          \
          (rows) == 0 ? NULL : "n16_" #vectors ".h",                                                          \
-         (rows) == 0 ? NULL : "dot_" #name ".h",                                                             \
+         (rows) == 0 ? NULL : "dot_" #dot ".h",                                                              \
          flags,                                                                                              \
          guard,                                                                                              \
          tiles_##name,                                                                                       \
@@ -61,12 +63,12 @@ const int target_count = sizeof target_table / sizeof target_table[0];
 #define TILE_FITS(of, rows, panels)                                                                          \
         _Static_assert((rows) >= 2 && (rows) <= MAX_TILE_ROWS && (panels) >= 1 && (panels) <= 3,             \
                        "a tile of products has 2 to 12 rows and 1 to 3 panels: " #rows " by " #panels);
-#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, one_panels, code_rows,        \
+#define TARGET(name, machine, vectors, dot, flags, guard, rows, panels, few_panels, one_panels, code_rows,   \
                features, test, about)                                                                        \
         _Static_assert((rows) == 0 || ((rows) >= 4 && (rows) <= MAX_TILE_ROWS),                              \
                        "a tile has 4 to 12 rows: " #name);                                                   \
-        _Static_assert((rows) == 0 || ((code_rows) >= 4 && (code_rows) <= MAX_TILE_ROWS),                    \
-                       "a tile of codes has 4 to 12 rows: " #name);                                          \
+        _Static_assert((rows) == 0 || ((code_rows) >= 4 && (code_rows) <= LANES),                            \
+                       "a tile of codes has 4 to 16 rows: " #name);                                          \
         _Static_assert((rows) == 0 || (panels) == 1 || (panels) == 2, "a tile has 1 or 2 panels: " #name);   \
         _Static_assert((rows) == 0 || (one_panels) == 1 || (one_panels) == 2 || (one_panels) == 4,           \
                        "a tile of one row has 1, 2 or 4 panels: " #name);                                    \
@@ -91,6 +93,11 @@ bool target_has_own_vectors(const Target *t)
 bool target_is_wasm(const Target *t)
 {
         return t->machine == &machine_wasm32;
+}
+
+bool target_has_amx(const Target *t)
+{
+        return !strcmp(t->name, "amx");
 }
 
 bool target_runs_here(const Target *t)

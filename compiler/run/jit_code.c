@@ -97,8 +97,9 @@ const char *jit_code(Plan *p, JitCode *code)
 {
         Arena *a = p->graph->arena;
         *code = (JitCode){0};
-        if (!has_kernels(p->target))
-                return arena_printf(a, "no kernels for %s are compiled into this lathe", p->target->name);
+        const char *lacks = lacks_kernels(a, p->target);
+        if (lacks)
+                return lacks;
         Interpreter *own = NEW(a, Interpreter);
         own->plan = p;
         own->vectors = 1;

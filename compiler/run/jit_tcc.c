@@ -15,7 +15,7 @@
 enum { TABLES = 2 };
 static const KernelSymbol *const *kernel_tables(const Target *t)
 {
-#define TARGET(name, machine, vectors, ...)                                                                  \
+#define TARGET(name, machine, vectors, dot, ...)                                                             \
         {ON_##machine(kernels_##vectors, NULL), ON_##machine(kernels_blocks_##name, NULL)},
         static const KernelSymbol *const linked[][TABLES] = {
 #include "../kernels/targets.def"
@@ -26,6 +26,13 @@ static const KernelSymbol *const *kernel_tables(const Target *t)
 bool has_kernels(const Target *t)
 {
         return kernel_tables(t)[0];
+}
+
+const char *lacks_kernels(Arena *a, const Target *t)
+{
+        return !has_kernels(t) ? arena_printf(a, "no kernels for %s are compiled into this lathe", t->name)
+               : !target_runs_here(t) ? arena_printf(a, "this processor does not run code for %s", t->name)
+                                      : NULL;
 }
 
 KernelFunction *kernel_find(const Target *t, const char *name)
@@ -122,8 +129,9 @@ const char *jit_tcc(Plan *p, JitCode *code)
 {
         Arena *a = p->graph->arena;
         *code = (JitCode){0};
-        if (!has_kernels(p->target))
-                return arena_printf(a, "no kernels for %s are compiled into this lathe", p->target->name);
+        const char *lacks = lacks_kernels(a, p->target);
+        if (lacks)
+                return lacks;
         if (!has_executable_memory())
                 return "no executable memory, which libtcc needs, can be allocated here; --jit cc works "
                        "without it";

@@ -19,7 +19,8 @@
 
 #include KERNELS_VECTOR
 
-#define TARGET(name, machine, vectors, flags, guard, rows, panels, few_panels, one_panels, code_rows, ...)   \
+#define TARGET(name, machine, vectors, dot, flags, guard, rows, panels, few_panels, one_panels, code_rows,   \
+               ...)                                                                                          \
         enum {                                                                                               \
                 ROWS_##name = rows,                                                                          \
                 PANELS_##name = panels,                                                                      \
@@ -52,6 +53,9 @@
 #include KERNELS_INTEGERS
 #include KERNELS_DOT
 #include "blocks.h"
+#if HAS_AMX
+#include "amx.h"
+#endif
 #include "matmul.h"
 
 #include "kernel_table_private.h"

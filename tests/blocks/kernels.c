@@ -17,7 +17,7 @@
 #include "weights/weights.h"
 
 enum { LARGEST = 2, LEAST = 3 }; /* outputs whose bits of codes and scales are all 1, and all 0 */
-enum { ROWS = 29, OUTPUTS = 70, PANELS = 6, DEPTH = 1024, SCRATCH = 6 * 16 * (192 + 12) };
+enum { ROWS = 29, OUTPUTS = 70, PANELS = 6, DEPTH = 1024, SCRATCH = 6 * 16 * (192 + 16) };
 
 typedef void CodesOfRows(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows, int k,
                          int group);
@@ -218,7 +218,7 @@ static void check_product(const Product *p, const int8_t *codes, Storage s, cons
         static Outputs whole, parts;
         bool close = true, same = true;
         const ProductTiling long_pieces = {t->code_rows, t->panels, p->k > 512 ? 512 : p->k, 192},
-                            short_pieces = {t->code_rows, t->panels, 256, 192};
+                            short_pieces = {t->code_rows, t->panels, 256, 20}; /* several blocks of rows */
         matmul(&whole, put, codes, NULL, ROWS, p->k, p->panel, (int)s, 1, &long_pieces, 0, PANELS, scratch);
         for (int row = 0; row < ROWS; row++)
                 for (int n = 0; n < OUTPUTS; n++)
