@@ -273,9 +273,28 @@ static bool same_file(Text *to, const char *path, uint64_t was, uint64_t is)
         return !path || was == is;
 }
 
+static bool same_adapters(const CommandOptions *was, const CommandOptions *is)
+{
+        bool same = was->nadapter == is->nadapter;
+        for (int i = 0; same && i < was->nadapter; i++)
+                same = !strcmp(was->adapter[i].path, is->adapter[i].path) &&
+                       was->adapter[i].scale == is->adapter[i].scale;
+        return same;
+}
+
 static bool same_weights(Text *to, const Golden *was, const Golden *is)
 {
         const char *a = was->o.weights, *b = is->o.weights;
+        if (!same_adapters(&was->o, &is->o)) {
+                text_printf(to, "     the weights are changed by other adapters\n");
+                return is->other_weights;
+        }
+        if ((a == b || (a && b && !strcmp(a, b))) && was->o.nadapter &&
+            was->weights_hash != is->weights_hash) {
+                text_printf(to, "     the content of %s or of its adapters differs from the recorded one\n",
+                            a);
+                return false;
+        }
         if (a == b || (a && b && !strcmp(a, b)))
                 return same_file(to, a, was->weights_hash, is->weights_hash);
         text_printf(to, "     the weights are those of %s\n", b);

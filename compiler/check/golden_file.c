@@ -45,6 +45,14 @@ static uint64_t *recorded_hash(Golden *g, int i)
         return (uint64_t *)(void *)((char *)g + recorded_option[i].hash);
 }
 
+/* Their content is part of the hash of the weights. */
+static void write_adapters(Golden *g, Text *t)
+{
+        for (int i = 0; i < g->o.nadapter; i++)
+                text_printf(t, "lora %s %.*g\n", path_from(&g->arena, g->path, g->o.adapter[i].path),
+                            NORM_DIGITS, g->o.adapter[i].scale);
+}
+
 static void write_option(Golden *g, Text *t, int i)
 {
         const OptionId id = recorded_option[i].id;
@@ -60,6 +68,8 @@ static void write_option(Golden *g, Text *t, int i)
                 text_printf(t, "%s %s\n", recorded_option[i].key, value);
         else if (id == OPT_WEIGHTS)
                 text_printf(t, "weights by hash\n");
+        if (id == OPT_WEIGHTS)
+                write_adapters(g, t);
 }
 
 static void golden_write_head(Golden *g, Text *t)
@@ -266,6 +276,23 @@ static bool read_quant(GoldenReading *r)
                golden_refuse(r, "quant is TYPE[,PATH=TYPE…]; types are f32, f16 and bf16");
 }
 
+/* A directory and its scale. */
+static bool read_adapter(GoldenReading *r)
+{
+        CommandOptions *o = &r->g->o;
+        char *last = strrchr(r->at, ' ');
+        double scale;
+        if (!last || last == r->at || o->nadapter == MAX_ADAPTERS)
+                return golden_refuse(r, "expected the directory of an adapter and its scale");
+        *last = 0;
+        const char *path = path_beside(r->g, r->at);
+        r->at = last + 1;
+        if (!golden_read_number(r, &scale) || !isfinite(scale))
+                return golden_refuse(r, "the scale of an adapter is a finite number");
+        o->adapter[o->nadapter++] = (CkAdapter){path, scale};
+        return line_ends(r);
+}
+
 static bool read_kv(GoldenReading *r)
 {
         return kv_storage(r->at, &r->g->o.kv) || golden_refuse(r, "kv must be f32, f16 or q8");
@@ -306,6 +333,7 @@ static const struct {
         {"set", read_setting, true},
         {"hyper", read_hyper, false},
         {"weights", NULL, false},
+        {"lora", read_adapter, true},
         {"quant", read_quant, false},
         {"calibrate", NULL, false},
         {"kv", read_kv, false},
@@ -339,9 +367,10 @@ static bool read_head_line(GoldenReading *r, const char *key)
                 return head_line[i].read ? head_line[i].read(r) : read_recorded_file(r, key);
         }
         return golden_refuse(
-                r, "unknown line; expected model, set, hyper, weights, quant, calibrate, kv, tokenizer, "
-                   "spec, inputs, "
-                   "prompt, steps, keep or tap");
+                r,
+                "unknown line; expected model, set, hyper, weights, lora, quant, calibrate, kv, tokenizer, "
+                "spec, inputs, "
+                "prompt, steps, keep or tap");
 }
 
 GoldenValue *golden_value_new(Golden *g)

@@ -63,7 +63,11 @@ bool golden_read_twice(const char *path, const CommandOptions *o, Golden *was, G
         }
         if (o->weights)
                 is->o.weights = o->weights;
-        is->other_weights = o->weights != NULL;
+        if (o->nadapter) {
+                memcpy(is->o.adapter, o->adapter, sizeof o->adapter);
+                is->o.nadapter = o->nadapter;
+        }
+        is->other_weights = o->weights || o->nadapter;
         is->recorded = was;
         is->o.cache = o->cache;
         if (o->quant)

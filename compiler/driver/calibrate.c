@@ -337,7 +337,7 @@ static void close_gathering(Gathering *c)
 const Importance *calibrated(Model *m, const CommandOptions *o)
 {
         uint64_t key = hash_calibration(hash_model(HASH_START, m, o), o);
-        key = o->weights ? hash_file_identity(key, o->weights) : key;
+        key = hash_adapters(o->weights ? hash_file_identity(key, o->weights) : key, o);
         if (key == kept.key)
                 return &kept.found;
         Model was = *m;

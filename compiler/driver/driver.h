@@ -17,6 +17,7 @@ enum {
         MAX_LIST = 256,
         MAX_TARGETS = 8,
         MAX_TAPS = 64,
+        MAX_ADAPTERS = 16,
         MAX_SLOTS = 1024,
         MAX_PAGES = 1 << 24,
         MAX_REWIND = 1 << 16
@@ -123,6 +124,8 @@ typedef struct {
         bool first_iterations; /* in the REPL: see Graph.first_iterations */
         Override override[MAX_OVERRIDES];
         int noverride;
+        CkAdapter adapter[MAX_ADAPTERS]; /* of --lora */
+        int nadapter;
         const char *weights, *tokenizer, *out, *depfile, *prefix, *tune, *cache, *junit;
         const char
                 *first_weights; /* of a draft: the checkpoint of the model for which it drafts; NULL: none */
@@ -264,6 +267,8 @@ bool tune(Model *m, const CommandOptions *o, Plan *p);
 void model_free(Model *m);
 int64_t parameter_count(const Graph *g);
 /* model.c */
+/* The checkpoint of the options, changed by their adapters; NULL after a message in err. */
+Checkpoint *open_checkpoint(const CommandOptions *o, CkError *err);
 /* Weights from the file of the options, or hash weights; NULL after a message.  The checkpoint remains
  * open for them. */
 Weights *open_weights(Model *m, const CommandOptions *o, Checkpoint **checkpoint);
@@ -328,6 +333,7 @@ uint64_t hash_lathe(uint64_t h);
 /* packed.c: hash of the model's files and overrides; with --calibrate, of the tokenizer too. */
 uint64_t hash_model(uint64_t h, const Model *m, const CommandOptions *o);
 uint64_t hash_calibration(uint64_t h, const CommandOptions *o);
+uint64_t hash_adapters(uint64_t h, const CommandOptions *o); /* of their paths and scales */
 
 /* tokens.c: the tables of a source's tokenizer, in the arena.  name: name of the cached file; NULL: no
  * cache.  Returns NULL, or an error message. */

@@ -156,6 +156,16 @@ static bool split_by_options(Model *m, const CommandOptions *o, const Weights *w
         return of && with;
 }
 
+Checkpoint *open_checkpoint(const CommandOptions *o, CkError *err)
+{
+        Checkpoint *checkpoint = checkpoint_open(o->weights, err);
+        if (checkpoint && !checkpoint_adapt(checkpoint, o->adapter, o->nadapter, err)) {
+                checkpoint_close(checkpoint);
+                return NULL;
+        }
+        return checkpoint;
+}
+
 /* The checkpoint of the options, which remains open for later calls.  NULL: it can't be read. */
 static Checkpoint *model_checkpoint(Model *m, const CommandOptions *o, CkError *error)
 {
@@ -164,7 +174,7 @@ static Checkpoint *model_checkpoint(Model *m, const CommandOptions *o, CkError *
                 m->checkpoint = NULL;
         }
         if (!m->checkpoint)
-                m->checkpoint = checkpoint_open(o->weights, error);
+                m->checkpoint = open_checkpoint(o, error);
         return m->checkpoint;
 }
 

@@ -29,11 +29,12 @@ struct OptionRow {
         bool (*set)(OptionUse *use); /* sets the value, or checks a text; false after a message */
 };
 
-static bool set_override(OptionUse *use), check_quant(OptionUse *use), check_calibrate(OptionUse *use),
-        set_kv(OptionUse *use), set_rank(OptionUse *use), set_stage(OptionUse *use),
-        check_prefix(OptionUse *use), set_output(OptionUse *use), set_target(OptionUse *use),
-        set_ranks(OptionUse *use), set_draft(OptionUse *use), set_roof(OptionUse *use),
-        set_link(OptionUse *use), set_seed(OptionUse *use), set_dump(OptionUse *use), set_no(OptionUse *use);
+static bool set_override(OptionUse *use), add_adapter(OptionUse *use), check_quant(OptionUse *use),
+        check_calibrate(OptionUse *use), set_kv(OptionUse *use), set_rank(OptionUse *use),
+        set_stage(OptionUse *use), check_prefix(OptionUse *use), set_output(OptionUse *use),
+        set_target(OptionUse *use), set_ranks(OptionUse *use), set_draft(OptionUse *use),
+        set_roof(OptionUse *use), set_link(OptionUse *use), set_seed(OptionUse *use),
+        set_dump(OptionUse *use), set_no(OptionUse *use);
 
 #define LOOPS_BY_TOKEN "run generate, run transcribe"
 #define LOOPS_OF_TEXT LOOPS_BY_TOKEN ", run unmask"
@@ -235,6 +236,17 @@ static bool set_override(OptionUse *use)
         *equals = 0;
         o->override[o->noverride++] = (Override){use->value, equals + 1, NULL};
         return true;
+}
+
+static bool add_adapter(OptionUse *use)
+{
+        CommandOptions *o = use->o;
+        if (o->nadapter == MAX_ADAPTERS)
+                return option_error(use->command, "--lora is given more than %d times", MAX_ADAPTERS);
+        return adapter_parse((char *)use->value, &o->adapter[o->nadapter++]) ||
+               option_error(use->command,
+                            "--lora must be a directory, or DIR=SCALE with a finite number, not %s",
+                            use->value);
 }
 
 static bool check_prefix(OptionUse *use)

@@ -4,6 +4,7 @@
  * target.  Its key identifies the model and everything that changes its layout, the files of the source by
  * inode, size and time, and this program. It is written to a temporary file and renamed: two processes may
  * pack it twice, but neither reads an incomplete file. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -50,6 +51,26 @@ uint64_t hash_calibration(uint64_t h, const CommandOptions *o)
         return o->tokenizer ? hash_file_identity(h, o->tokenizer) : h;
 }
 
+uint64_t hash_adapters(uint64_t h, const CommandOptions *o)
+{
+        for (int i = 0; i < o->nadapter; i++) {
+                const CkAdapter *a = &o->adapter[i];
+                char *whole = realpath(a->path, NULL);
+                h = hash_bytes(hash_text(h, whole ? whole : a->path), &a->scale, sizeof a->scale);
+                free(whole);
+        }
+        return h;
+}
+
+/* Weights changed by adapters have a file of their own, so that none is written again when adapters change. */
+static const char *packed_name(Arena *a, const CommandOptions *o, const char *model, const char *target)
+{
+        if (!o->nadapter)
+                return arena_printf(a, "%s.%s.packed", model, target);
+        return arena_printf(a, "%s.%s.lora-%08x.packed", model, target,
+                            (unsigned)(hash_adapters(HASH_START, o) >> 32));
+}
+
 /* 0: no key. */
 static uint64_t packed_key(const Model *m, const CommandOptions *o, const Plan *p,
                            const Checkpoint *checkpoint)
@@ -59,7 +80,7 @@ static uint64_t packed_key(const Model *m, const CommandOptions *o, const Plan *
         const CkFile *file;
         for (int i = 0; (file = checkpoint_file(checkpoint, i)); i++)
                 h = hash_file_identity(h, file->path);
-        h = o->quant ? hash_calibration(h, o) : h;
+        h = hash_adapters(o->quant ? hash_calibration(h, o) : h, o);
         return h ? h : 1;
 }
 
@@ -118,9 +139,8 @@ static const char *path_of_kept(Model *m, const CommandOptions *o, const Plan *p
         const char *path =
                 p->bytes.weights < MIN_KEPT
                         ? NULL
-                        : kept_path(&m->arena, o,
-                                    arena_printf(&m->arena, "%s.%s.packed", m->graph->name, p->target->name));
-        Checkpoint *checkpoint = path ? checkpoint_open(o->weights, &wrong) : NULL;
+                        : kept_path(&m->arena, o, packed_name(&m->arena, o, m->graph->name, p->target->name));
+        Checkpoint *checkpoint = path ? open_checkpoint(o, &wrong) : NULL;
         *key = checkpoint ? packed_key(m, o, p, checkpoint) : 0;
         checkpoint_close(checkpoint);
         return *key ? path : NULL;
@@ -185,7 +205,7 @@ static const char *pack_now(Model *m, const CommandOptions *o, Plan *p, PackedWe
 void packed_weights_begin(const CommandOptions *o, PackedWeights *packed)
 {
         *packed = (PackedWeights){.code = DONE};
-        if (!o->weights || o->quant)
+        if (!o->weights || o->quant || o->nadapter)
                 return;
         packed_file_begin(o->weights, &packed->file);
         packed_check_begin(&packed->file);
@@ -195,9 +215,9 @@ void packed_weights_begin(const CommandOptions *o, PackedWeights *packed)
 static const char *open_named(Model *m, const CommandOptions *o, Plan *p, PackedWeights *packed, bool wait)
 {
         packed->code = WRONG_USAGE;
-        if (o->quant)
-                return arena_printf(&m->arena, "%s is already packed, and --quant applies before packing",
-                                    o->weights);
+        if (o->quant || o->nadapter)
+                return arena_printf(&m->arena, "%s is already packed, and --%s applies before packing",
+                                    o->weights, o->quant ? "quant" : "lora");
         const char *error = packed_file_open(o->weights, p, 0, &packed->file);
         if (!error && (error = check_file(o->weights, p, &packed->file, wait)))
                 error = arena_printf(&m->arena, "%s; `lathe build` with the same options packs it again",

@@ -73,6 +73,12 @@ bool model_elaborate(Model *m, const CommandOptions *o, const char *which)
 bool model_load(Model *m, const CommandOptions *o, int *code)
 {
         *m = (Model){0};
+        *code = WRONG_USAGE;
+        if (o->nadapter && !o->weights) {
+                fprintf(stderr, "lathe: --lora changes weights, and %s has none; --weights FILE takes them\n",
+                        o->file[0]);
+                return false;
+        }
         *code = WRONG_INPUT;
         bool open = o->source.text ? model_open_text(m, o->file[0], o->source.text)
                                    : model_open(m, o->file[0], code);

@@ -178,7 +178,8 @@ static bool find_config(PublishedReading *r)
                 return published_refuse(
                         r,
                         "%sadapter_config.json: an adapter (LoRA) holds changes to another model's weights",
-                        r->folder, "merge it into its model first (peft: merge_and_unload), and import that");
+                        r->folder,
+                        "pass its model, and the adapter by --lora: lathe run MODEL --lora ADAPTER");
         if (is_there(r, "model_index.json"))
                 return published_refuse(r, "%smodel_index.json: a pipeline of diffusers is several models",
                                         r->folder, "import one of its folders, such as transformer/");

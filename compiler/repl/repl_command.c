@@ -40,6 +40,7 @@ const ReplCommand command_row[] = {
         {"model",     "[NAME]",       "show the current model, or choose another",                choose_model,     0, 1, TAKES_MODEL},
         {"set",       "[NAME VALUE, …]", "show the model's hyperparameters, or set some",        set_hyper,        0, -1, TAKES_HYPER},
         {"weights",   "[FILE]",       "weights of a checkpoint; without FILE: generated from a hash",   choose_weights,   0, 1, TAKES_FILE},
+        {"lora",      "[DIR[=SCALE] …]", "change the weights by adapters of peft; without DIR: none", choose_adapters,  0, -1, TAKES_FILE},
         {"quant",     "[TYPE[,PATH=TYPE…]]", "round the weights; without TYPE: as they are",     choose_quant,     0, 1, TAKES_NOTHING},
         {"kv",        "[f32|f16|q8]", "storage of keys and values in the cache; without: f32",    choose_kv,        0, 1, TAKES_NOTHING},
         {"tokenizer", "FILE",         "choose a tokenizer, as for `lathe encode`",               choose_tokenizer, 1, 1, TAKES_FILE},

@@ -268,7 +268,56 @@ static bool repl_choose(ReplSession *s, const char **option, const Words *w)
 
 bool choose_weights(ReplSession *s, const Words *w)
 {
+        if (w->n < 2)
+                session_drop_adapters(s);
         return repl_choose(s, &s->options.weights, w);
+}
+
+/* Frees the paths of adapters. */
+static void free_adapters(const CkAdapter *adapter, int n)
+{
+        for (int i = 0; i < n; i++)
+                free((char *)adapter[i].path);
+}
+
+void session_drop_adapters(ReplSession *s)
+{
+        free_adapters(s->options.adapter, s->options.nadapter);
+        s->options.nadapter = 0;
+}
+
+/* [DIR[=SCALE] …] */
+bool choose_adapters(ReplSession *s, const Words *w)
+{
+        const CommandOptions old = s->options;
+        if (w->n - 1 > MAX_ADAPTERS)
+                return repl_error(":lora takes at most %d adapters", MAX_ADAPTERS);
+        if (w->n > 1 && !s->options.weights)
+                return repl_error(":lora changes weights, and there are none: :weights FILE loads them");
+        bool good = true;
+        s->options.nadapter = 0;
+        for (int i = 1; good && i < w->n; i++) {
+                CkAdapter *a = &s->options.adapter[s->options.nadapter];
+                char *text = strdup(w->word[i]);
+                good = text ? adapter_parse(text, a) ||
+                                       repl_error(":lora takes DIR or DIR=SCALE with a finite number, not %s",
+                                                  w->word[i])
+                            : repl_error("%s", no_memory);
+                if (good)
+                        s->options.nadapter++;
+                else
+                        free(text);
+        }
+        good = good && (!s->model || with_model(s, does_elaborate, w));
+        if (good) {
+                free_adapters(old.adapter, old.nadapter);
+        } else {
+                session_drop_adapters(s);
+                memcpy(s->options.adapter, old.adapter, sizeof old.adapter);
+                s->options.nadapter = old.nadapter;
+        }
+        session_changed(s);
+        return good;
 }
 
 bool choose_quant(ReplSession *s, const Words *w)

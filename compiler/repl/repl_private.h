@@ -103,6 +103,7 @@ bool is_model_file(const char *path); /* by its name; else a script */
 bool session_is_complete(ReplSession *s, const char *model); /* whether all its hyperparameters have values */
 const char **session_models(ReplSession *s, Arena *a, int *n); /* that the session defines */
 /* if it is another model: resets settings and weights */
+void session_drop_adapters(ReplSession *s); /* repl_model.c */
 void session_set_model(ReplSession *s, const char *name);
 void session_changed(ReplSession *s);
 
@@ -168,6 +169,7 @@ bool with_model(ReplSession *s, ModelWork *work, const Words *w); /* elaborated;
 bool say_model(ReplSession *s, Model *m, const Words *w);
 bool set_hyper(ReplSession *s, const Words *w);
 bool choose_weights(ReplSession *s, const Words *w);
+bool choose_adapters(ReplSession *s, const Words *w);
 bool choose_quant(ReplSession *s, const Words *w);
 bool choose_kv(ReplSession *s, const Words *w);
 bool choose_tokenizer(ReplSession *s, const Words *w);
@@ -286,8 +288,8 @@ struct Runner {
         Plan *plan;
         PackedWeights packed; /* cached weights of a source; else they are in the pool */
         WeightPool *pool;
-        uint64_t origin; /* counts opened checkpoints */
-        char *origin_path;
+        uint64_t origin;   /* counts opened checkpoints */
+        char *origin_path; /* the weights, and their adapters */
         Engine *engine;
         Tokenizer tokenizer;
         bool has_tokenizer;

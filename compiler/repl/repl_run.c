@@ -104,6 +104,15 @@ static bool runner_open_packed(ReplSession *s, Runner *r)
         return good;
 }
 
+/* A text for weights and their adapters. */
+static const char *origin_of_weights(Arena *a, const CommandOptions *o)
+{
+        const char *text = o->weights ? o->weights : "";
+        for (int i = 0; i < o->nadapter; i++)
+                text = arena_printf(a, "%s\n%s=%.17g", text, o->adapter[i].path, o->adapter[i].scale);
+        return text;
+}
+
 static bool pack(ReplSession *s, Runner *r, const float **base)
 {
         if (runner_open_packed(s, r)) {
@@ -112,7 +121,7 @@ static bool pack(ReplSession *s, Runner *r, const float **base)
         }
         Plan *p = r->plan;
         Checkpoint *checkpoint = NULL;
-        const char *path = s->options.weights ? s->options.weights : "", *error = NULL;
+        const char *path = origin_of_weights(&r->model.arena, &s->options), *error = NULL;
         if (p->bytes.weights > memory_available())
                 return repl_error("out of memory: the weights of %s take %.1f GB, and %.1f GB are free",
                                   s->model, 1e-9 * (double)p->bytes.weights,

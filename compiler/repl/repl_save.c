@@ -287,6 +287,18 @@ static const char *command_of_option(int i)
         return option_info(saved_option[i].id)->name + 2;
 }
 
+static void save_adapters(Save *v)
+{
+        const CommandOptions *o = &v->s->options;
+        for (int i = 0; i < o->nadapter; i++) {
+                const char *word =
+                        arena_printf(&v->arena, "%s=%.17g", o->adapter[i].path, o->adapter[i].scale);
+                text_printf(v->text, "%s%s%s", i ? "" : ":lora", " ", quoted_text(&v->arena, word));
+        }
+        if (o->nadapter)
+                text_printf(v->text, "\n");
+}
+
 static void save_settings(Save *v)
 {
         const ReplSession *s = v->s;
@@ -301,6 +313,7 @@ static void save_settings(Save *v)
                         text_printf(v->text, ":%s %s\n", command_of_option(i),
                                     saved_option[i].is_quoted ? quoted_text(&v->arena, value) : value);
         }
+        save_adapters(v);
         v->one_line = true; /* a command is one line */
         for (int i = 0; i < s->input.n; i++) {
                 text_printf(v->text, ":input ");
@@ -320,6 +333,8 @@ static void note_left_out(Save *v)
         for (int i = 0; i < SAVED_OPTIONS; i++)
                 if (saved_value(s, i))
                         text_printf(names, ", :%s", command_of_option(i));
+        if (s->options.nadapter)
+                text_printf(names, ", :lora");
         for (int i = 0; i < s->input.n; i++)
                 text_printf(names, ", :input %s", s->input.at[i].name);
         if (names->n)

@@ -392,6 +392,7 @@ void session_set_model(ReplSession *s, const char *name)
                 s->options.noverride = 0;
                 free((char *)s->options.weights);
                 s->options.weights = NULL;
+                session_drop_adapters(s);
                 free((char *)s->options.quant);
                 s->options.quant = NULL;
                 s->options.kv = STORAGE_F32;

@@ -13,31 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "adapter_private.h"
 #include "scaled_private.h"
 
 _Static_assert(sizeof(void *) == 8, "checkpoints are mapped whole: 64-bit addresses");
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "checkpoints are little-endian and are used in place"
 #endif
-
-enum { MAX_META = 16 };
-
-struct Checkpoint {
-        char *path;
-        const CkFormat *format;
-        CkFile **file;
-        int nfile;
-        CkTensor *tensor; /* [count], ascending by name once opened */
-        int count, capacity;
-        struct {
-                const char *key;
-                int64_t value;
-        } meta[MAX_META];
-        int nmeta;
-        CkPair *pair; /* [npair], ascending by key */
-        int npair;
-        const char *prefix; /* prefix for the names of added tensors; NULL: none */
-};
 
 /* In order of probing: formats with a known suffix come before those that are recognised by content. */
 static const CkFormat formats[] = {
@@ -244,7 +226,7 @@ static int compare_files(const void *a, const void *b)
         return strcmp(((const CkTensor *)a)->name, ((const CkTensor *)b)->name);
 }
 
-static bool sort_tensors(Checkpoint *checkpoint, CkError *err)
+bool checkpoint_sort(Checkpoint *checkpoint, CkError *err)
 {
         if (checkpoint->count)
                 qsort(checkpoint->tensor, (size_t)checkpoint->count, sizeof *checkpoint->tensor,
@@ -268,8 +250,7 @@ static bool fail_format(const char *path, const Format *other, CkError *err)
                        other->advice ? other->advice : "");
 }
 
-/* The value of a file of a directory, as import reads it; NULL: missing.  False after a message if it is unreadable. */
-static bool json_in(const char *folder, const char *inside, const char *name, json_t **json, CkError *err)
+bool json_in(const char *folder, const char *inside, const char *name, json_t **json, CkError *err)
 {
         char path[4096], *text = NULL;
         const char *why;
@@ -491,7 +472,7 @@ static Checkpoint *open_any(const char *path, bool values, CkError *err)
                 checkpoint->path = strdup(path);
         if (!checkpoint || !checkpoint->path)
                 ck_lack(err, "%s: out of memory", path);
-        else if (open_path(checkpoint, path, values, err) && sort_tensors(checkpoint, err))
+        else if (open_path(checkpoint, path, values, err) && checkpoint_sort(checkpoint, err))
                 return checkpoint;
         checkpoint_close(checkpoint);
         return NULL;
@@ -513,6 +494,7 @@ void checkpoint_close(Checkpoint *checkpoint)
                 return;
         for (int i = 0; i < checkpoint->count; i++) {
                 scaled_free(checkpoint->tensor[i].scaled);
+                adapted_free(checkpoint->tensor[i].adapted);
                 free((void *)checkpoint->tensor[i].name);
         }
         for (int i = 0; i < checkpoint->nfile; i++)

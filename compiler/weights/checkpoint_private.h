@@ -11,6 +11,25 @@ typedef struct {
         bool (*read)(Checkpoint *checkpoint, const CkFile *file, CkError *err);
 } CkFormat;
 
+enum { MAX_META = 16 };
+
+struct Checkpoint {
+        char *path;
+        const CkFormat *format;
+        CkFile **file;
+        int nfile;
+        CkTensor *tensor; /* [count], ascending by name once opened */
+        int count, capacity;
+        struct {
+                const char *key;
+                int64_t value;
+        } meta[MAX_META];
+        int nmeta;
+        CkPair *pair; /* [npair], ascending by key */
+        int npair;
+        const char *prefix; /* prefix for the names of added tensors; NULL: none */
+};
+
 bool safetensors_probe(const CkFile *file);
 bool safetensors_read(Checkpoint *checkpoint, const CkFile *file, CkError *err);
 bool safetensors_index_probe(const CkFile *file);
@@ -41,12 +60,18 @@ const CkFile *checkpoint_map(Checkpoint *checkpoint, const char *path, CkError *
 bool checkpoint_measure(const CkFile *file, CkTensor *tensor, CkError *err);
 /* Adds a measured tensor, whose bytes are within its file; its name is copied. */
 bool checkpoint_add(Checkpoint *checkpoint, const CkTensor *tensor, CkError *err);
+bool checkpoint_sort(Checkpoint *checkpoint,
+                     CkError *err); /* by name; false after a message: one occurs twice */
 bool checkpoint_set_meta(Checkpoint *checkpoint, const char *key, int64_t value, CkError *err);
 
 /* Takes ownership of pairs, in ascending order of their keys, without duplicates. */
 void checkpoint_take_pairs(Checkpoint *checkpoint, CkPair *pairs, int n);
 const CkPair *pair_find(const CkPair *pairs, int n, const char *key); /* NULL: none */
 void pairs_free(CkPair *pairs, int n);                                /* with their keys */
+
+/* The value of the file folder/inside/name, as import reads it; NULL: missing.  False after a message if it is unreadable. */
+struct json_t;
+bool json_in(const char *folder, const char *inside, const char *name, struct json_t **json, CkError *err);
 
 /* A name from a file for a message: shortened, control characters replaced. */
 typedef struct {

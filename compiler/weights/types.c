@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "adapter_private.h"
 #include "scaled_private.h"
 
 enum {
@@ -356,7 +357,9 @@ static bool still_whole(const CkFile *file)
 static bool can_read(const CkTensor *tensor, int64_t first, int64_t count)
 {
         return types[tensor->dtype].widen && first >= 0 && count >= 0 && first <= tensor->count - count &&
-               (tensor->scaled ? scaled_is_whole(tensor) : still_whole(tensor->file));
+               (tensor->adapted  ? can_read(adapted_base(tensor), 0, 0)
+                : tensor->scaled ? scaled_is_whole(tensor)
+                                 : still_whole(tensor->file));
 }
 
 /* Converts whole blocks directly, and the requested part of a block at either end. */
@@ -386,6 +389,8 @@ bool checkpoint_read_f32(const CkTensor *tensor, int64_t first, int64_t count, f
 {
         if (!can_read(tensor, first, count))
                 return false;
+        if (tensor->adapted)
+                return adapted_read_f32(tensor, first, count, out);
         widen_tensor(tensor, first, count, out);
         return true;
 }
@@ -396,6 +401,8 @@ bool checkpoint_read_f64(const CkTensor *tensor, int64_t first, int64_t count, d
         float part[AT_ONCE];
         if (!can_read(tensor, first, count))
                 return false;
+        if (tensor->adapted)
+                return adapted_read(tensor, first, count, out);
         if (tensor->dtype == CK_F64) {
                 if (count)
                         memcpy(out, (const char *)tensor->data + 8 * first, (size_t)count * sizeof *out);
@@ -437,7 +444,9 @@ void checkpoint_let_go(const CkTensor *tensor, int64_t first, int64_t count)
 {
         int64_t values = types[tensor->dtype].values, bytes = types[tensor->dtype].bits / 8;
         const char *data = (const char *)tensor->data;
-        if (tensor->scaled)
+        if (tensor->adapted)
+                checkpoint_let_go(adapted_base(tensor), first, count);
+        else if (tensor->scaled)
                 scaled_let_go(tensor, first, count);
         else
                 pages_let_go(data + first / values * bytes, data + (first + count) / values * bytes);

@@ -128,7 +128,17 @@ static bool is_zero_bias(const CkTensor *t)
         return zero;
 }
 
-static void find_unused(const WeightMap *map, const Checkpoint *file, Faults *unused)
+/* Whether a tensor repeats another one; it was compared with that. */
+static bool is_repeated(const WeightMap *map, const char *name)
+{
+        for (int i = 0; i < map->repeated->npublished; i++)
+                if (!strcmp(map->repeated->published[i].name, name))
+                        return true;
+        return false;
+}
+
+/* adapted: those that an adapter has or changes, which no model may drop */
+static void find_unused(const WeightMap *map, const Checkpoint *file, Faults *unused, Faults *adapted)
 {
         const char **known = NEW_ARRAY(unused->arena, const char *, map->npublished);
         for (int i = 0; i < map->npublished; i++)
@@ -136,9 +146,14 @@ static void find_unused(const WeightMap *map, const Checkpoint *file, Faults *un
         qsort(known, (size_t)map->npublished, sizeof *known, compare_paths);
         for (int i = 0; i < checkpoint_count(file); i++) {
                 const CkTensor *t = checkpoint_at(file, i);
-                if (!bsearch(&t->name, known, (size_t)map->npublished, sizeof *known, compare_paths) &&
-                    strncmp(t->name, CK_FIRST, strlen(CK_FIRST)) != 0 && !is_excused(map->graph, t->name) &&
-                    !is_zero_bias(t) && !(map->graph->first_iterations && further_iteration(map, t->name)))
+                if (bsearch(&t->name, known, (size_t)map->npublished, sizeof *known, compare_paths) ||
+                    (map->graph->first_iterations && further_iteration(map, t->name)))
+                        continue;
+                if (t->adapter && !is_repeated(map, t->name))
+                        fault_add(adapted, (Span){NULL, 0, 0}, "\"%s\" of %s", ck_quote(t->name).text,
+                                  t->adapter);
+                else if (strncmp(t->name, CK_FIRST, strlen(CK_FIRST)) != 0 &&
+                         !is_excused(map->graph, t->name) && !is_zero_bias(t))
                         fault_add(unused, (Span){NULL, 0, 0}, "\"%s\", %s %s", ck_quote(t->name).text,
                                   ck_type_name(t->dtype), shape_text(unused->arena, t->rank, t->shape));
         }
@@ -233,6 +248,9 @@ bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor *
                                "with other numbers than the one that has the same weights in the model",
                                "if the file is right, the model needs a weight for each: is a key that ties "
                                "them, as tie_word_embeddings, true by mistake?"};
+        FaultKind adapted = {{.arena = a},
+                             "of an adapter that the model does not use",
+                             "the adapter is for another model, or for parts that this model does not have"};
         if (map->graph->nentry == 0)
                 missing.hint = "the model has no checkpoint entries, so tensors go by the weights' own names";
         for (int i = 0; i < map->npublished; i++)
@@ -270,8 +288,8 @@ bool weight_check(const WeightMap *map, const Checkpoint *file, const CkTensor *
                         missing.hint = CK_FIRST
                                 "… are tensors of the model for which this one drafts: `lathe run MODEL "
                                 "--draft HEAD` passes them; elsewhere --weights HEAD,MODEL";
-        find_unused(map, file, &unused.faults);
-        const FaultKind *kind[] = {&missing, &misshapen, &unreadable, &unused, &differing};
+        find_unused(map, file, &unused.faults, &adapted.faults);
+        const FaultKind *kind[] = {&missing, &misshapen, &unreadable, &unused, &differing, &adapted};
         bool good = true;
         for (size_t i = 0; i < sizeof kind / sizeof *kind; i++)
                 good = check_report(kind[i], checkpoint_path(file), diag) && good;

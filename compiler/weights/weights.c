@@ -284,10 +284,10 @@ static bool compute_block(PieceReader *r, int64_t from, int64_t n)
 {
         const Piece *p = r->piece;
         bool computed = p->mul != 1 || p->add != 0;
-        for (int64_t i = 0; i < n && (computed || r->tensor->dtype == CK_F64); i++) {
+        const bool wide = r->tensor->dtype == CK_F64 || r->tensor->adapted;
+        for (int64_t i = 0; i < n && (computed || wide); i++) {
                 double x = r->block[i];
-                if (isinf(x) && r->tensor->dtype == CK_F64 &&
-                    !checkpoint_read_f64(r->tensor, from + i, 1, &x))
+                if (isinf(x) && wide && !checkpoint_read_f64(r->tensor, from + i, 1, &x))
                         return false;
                 if (computed && !beyond_f32(x))
                         x = (x - p->add) / p->mul;
@@ -339,7 +339,8 @@ static bool weights_read_piece(Weights *weights, const Piece *p, WeightRun *take
 {
         PieceReader r = {.piece = p, .tensor = weights->tensor[p->published], .block = weights->block};
         r.weights = weights;
-        r.rounds = storage_of_piece(weights, p) != p->weight->storage && !is_in_blocks(p->weight->storage);
+        r.rounds = (r.tensor->adapted || storage_of_piece(weights, p) != p->weight->storage) &&
+                   !is_in_blocks(p->weight->storage);
         r.take = take;
         r.to = to;
         r.kept = p->from;

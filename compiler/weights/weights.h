@@ -65,6 +65,8 @@ typedef struct {
         int64_t bytes;                 /* in the file */
         const CkFile *file;            /* the mapped file that contains it */
         const struct CkScaled *scaled; /* codes and scales from which its numbers are computed; NULL: none */
+        struct CkAdapted *adapted;     /* the published tensor, and changes of adapters; NULL: none */
+        const char *adapter;           /* file of the adapter that has or changes its numbers; NULL: none */
 } CkTensor;
 
 typedef struct Checkpoint Checkpoint;
@@ -150,6 +152,18 @@ bool quantization_has_key(const char *method, const char *key); /* false: it may
 const char *scaled_note(Arena *arena, const Checkpoint *checkpoint);
 /* Codes of a matrix that the checkpoint has instead of this tensor, whose numbers no quantization_config gives; NULL: none. */
 const char *scaled_codes_of(Arena *arena, const Checkpoint *checkpoint, const char *name);
+
+/* Adapters in directories of peft: LoRA and DoRA (adapter_config.c, adapter_find.c, adapter_read.c).  Tensors that an
+ * adapter changes keep their type, and have numbers that are not yet rounded to it. */
+typedef struct {
+        const char *path;
+        double scale; /* factor of its changes */
+} CkAdapter;
+/* Changes an open checkpoint by adapters, in this order.  Their files are then some of the checkpoint's.  False after a
+ * message: the checkpoint can only be closed. */
+bool checkpoint_adapt(Checkpoint *checkpoint, const CkAdapter *adapter, int n, CkError *err);
+/* "PATH" or "PATH=SCALE", which is split in place.  False: the scale is not a finite number. */
+bool adapter_parse(char *text, CkAdapter *adapter);
 
 /* Writing safetensors, or an .npy of one tensor if the path has that suffix (tensors_write.c). */
 

@@ -81,7 +81,7 @@ static bool fill_loaded(void *context, int tensor, int64_t first, int64_t count,
         const WeightsWriter *w = context;
         const CkTensor *t = w->weights->tensor[tensor];
         bool good = checkpoint_read_f32(t, first, count, out);
-        for (int64_t i = 0; good && i < count && t->dtype == CK_F64; i++) {
+        for (int64_t i = 0; good && i < count && (t->dtype == CK_F64 || t->adapted); i++) {
                 double x = 0;
                 good = !isinf(out[i]) || checkpoint_read_f64(t, first + i, 1, &x);
                 if (beyond_f32(x))
