@@ -228,7 +228,7 @@ static bool pattern_of_python(const char *pattern, char *out, size_t room)
         size_t n = (size_t)snprintf(out, room, "^(.*\\.)?(");
         for (const char *at = pattern; *at && n + 24 < room; at++) {
                 const bool group = at[0] == '(' && at[1] == '?';
-                if (group && at[2] != ':')
+                if ((group && at[2] != ':') || *at == '{') /* repetitions may take any memory */
                         return false;
                 if (*at == '\\' && (at[1] == 'd' || at[1] == 'w'))
                         n += (size_t)snprintf(out + n, room - n, "%s",
@@ -256,8 +256,12 @@ static bool pattern_value(const AdapterConfig *c, const char *key, const char *m
         json_object_foreach (json_object_get(c->json, key), pattern, value) {
                 char text[1024];
                 regex_t regex;
-                if (!pattern_of_python(pattern, text, sizeof text) ||
-                    regcomp(&regex, text, REG_EXTENDED | REG_NOSUB))
+                const int fault = pattern_of_python(pattern, text, sizeof text)
+                                          ? regcomp(&regex, text, REG_EXTENDED | REG_NOSUB)
+                                          : REG_BADPAT;
+                if (fault == REG_ESPACE)
+                        return ck_lack(err, "%s: out of memory", c->path);
+                if (fault)
                         return ck_fail(err,
                                        "%s: %s.%s: this pattern is not supported; write the modules' names",
                                        c->path, key, ck_quote(pattern).text);

@@ -312,8 +312,12 @@ static CkTensor *changed_tensor(const AdapterFinder *f, const CkTensor *part, si
                 adapter_lacks_memory(f);
         else if (!base)
                 adapter_no_base(f, part, name_in_model(name), two);
+        else if (!ck_type_readable(base->dtype))
+                ck_fail(f->err, "%s: \"%s\", %s, which \"%s\" changes, can't be read: %s", f->c->path,
+                        ck_quote(base->name).text, ck_type_name(base->dtype), ck_quote(part->name).text,
+                        ck_type_why(base->dtype));
         free(name);
-        return base;
+        return base && ck_type_readable(base->dtype) ? base : NULL;
 }
 
 /* The change that matrix A of a module begins. */
