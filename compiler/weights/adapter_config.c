@@ -1,7 +1,6 @@
 /* adapter_config.json of peft: each key is read, or known to change no weight, or rejected by name. */
 #include <jansson.h>
 #include <math.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -222,30 +221,6 @@ void adapter_config_free(AdapterConfig *c)
 
 /* ---- modules ---- */
 
-/* A pattern of Python's re as an extended regular expression of POSIX; false: it has words that only Python knows. */
-static bool pattern_of_python(const char *pattern, char *out, size_t room)
-{
-        size_t n = (size_t)snprintf(out, room, "^(.*\\.)?(");
-        for (const char *at = pattern; *at && n + 24 < room; at++) {
-                const bool group = at[0] == '(' && at[1] == '?';
-                if ((group && at[2] != ':') || *at == '{') /* repetitions may take any memory */
-                        return false;
-                if (*at == '\\' && (at[1] == 'd' || at[1] == 'w'))
-                        n += (size_t)snprintf(out + n, room - n, "%s",
-                                              at[1] == 'd' ? "[0-9]" : "[A-Za-z0-9_]");
-                else if (*at == '\\' && (!at[1] || strchr(".-_/*+?()[]{}|^$", at[1]) == NULL))
-                        return false;
-                else if (*at == '\\')
-                        n += (size_t)snprintf(out + n, room - n, strchr("-_/", at[1]) ? "%.1s" : "\\%.1s",
-                                              at + 1);
-                else
-                        n += (size_t)snprintf(out + n, room - n, "%c", *at);
-                at += group ? 2 : *at == '\\';
-        }
-        n += (size_t)snprintf(out + n, room - n, ")$");
-        return n < room && n > strlen(pattern);
-}
-
 /* The value of the first pattern that fits a module or the end of its path, as peft takes it; NULL: none.  False after a message. */
 static bool pattern_value(const AdapterConfig *c, const char *key, const char *module, const json_t **found,
                           CkError *err)
@@ -254,19 +229,11 @@ static bool pattern_value(const AdapterConfig *c, const char *key, const char *m
         json_t *value;
         *found = NULL;
         json_object_foreach (json_object_get(c->json, key), pattern, value) {
-                char text[1024];
-                regex_t regex;
-                const int fault = pattern_of_python(pattern, text, sizeof text)
-                                          ? regcomp(&regex, text, REG_EXTENDED | REG_NOSUB)
-                                          : REG_BADPAT;
-                if (fault == REG_ESPACE)
-                        return ck_lack(err, "%s: out of memory", c->path);
-                if (fault)
+                if (!pattern_is_known(pattern))
                         return ck_fail(err,
                                        "%s: %s.%s: this pattern is not supported; write the modules' names",
                                        c->path, key, ck_quote(pattern).text);
-                const bool fits = !regexec(&regex, module, 0, NULL, 0);
-                regfree(&regex);
+                const bool fits = pattern_fits(pattern, module);
                 if (fits) {
                         *found = value;
                         return true;

@@ -52,6 +52,11 @@ bool adapter_scale(const AdapterConfig *c, const char *module, int64_t *rank, do
 /* False after a message: a module of modules_to_save has none of these n tensors. */
 bool adapter_has_saved(const AdapterConfig *c, const CkTensor *tensor, int n, CkError *err);
 
+/* adapter_pattern.c: whether a regular expression has only known forms; whether such a one fits a module, or the end of its path
+ * after a dot, as peft takes it. */
+bool pattern_is_known(const char *pattern);
+bool pattern_fits(const char *pattern, const char *module);
+
 /* adapter_read.c */
 static inline const CkTensor *adapted_base(const CkTensor *tensor)
 {

@@ -267,10 +267,13 @@ bool json_in(const char *folder, const char *inside, const char *name, json_t **
                 return ck_lack(err, "%s: cannot open: %s", path, why);
         json_error_t error = {0};
         const ssize_t n = getdelim(&text, &room, 0, file);
+        const int fault = n < 0 && !feof(file) ? errno : 0;
         json_begin();
         *json = json_parse(n > 0 ? text : "", n > 0 ? (size_t)n : 0, 0, &error);
         free(text);
         fclose(file);
+        if (fault)
+                return ck_lack(err, "%s: cannot read: %s", path, strerror(fault));
         if (json_out_of_memory())
                 return ck_lack(err, "%s: out of memory", path);
         return *json || ck_fail(err, "%s:%d: byte %d: not valid JSON: %s", path, error.line, error.position,
