@@ -151,14 +151,35 @@ static bool stands_alone_elsewhere(const Fuse *f, const FuseGrowth *s)
         return false;
 }
 
+/* Whether two weights have their slots in the same iterations, so that slots can be packed in pairs.  Weights of which only one is
+ * split by types (passes/mixture.c) have not. */
+static bool have_same_slots(const Weight *a, const Weight *b)
+{
+        int64_t iterations = 1;
+        bool same = a->nregion == b->nregion && a->slots == b->slots;
+        for (int r = 0; r < a->nregion && same; r++) {
+                same = a->region[r] == b->region[r];
+                iterations *= a->region[r]->iterations;
+        }
+        for (int64_t i = 0; i < iterations && same && a->nregion; i++)
+                same = a->slot_of[i] == b->slot_of[i];
+        return same;
+}
+
+/* Whether the two products of an expression may run together. */
+static bool can_pair(const Fuse *f, const FuseGrowth *s)
+{
+        const Weight *a = factor(s, 0), *b = factor(s, 1);
+        return a->storage == b->storage && have_same_slots(a, b) && !stands_alone_elsewhere(f, s);
+}
+
 bool fuse_matmul(Fuse *f, Node *product)
 {
         int axis;
         if (!product_weight(product->in[1], &axis))
                 return false;
         FuseGrowth s = grown_from(f, product, false);
-        if (s.nproduct == 2 &&
-            (stands_alone_elsewhere(f, &s) || factor(&s, 0)->storage != factor(&s, 1)->storage))
+        if (s.nproduct == 2 && !can_pair(f, &s))
                 s = grown_from(f, product, true);
         Kernel *k = fuse_kernel(f, K_MATMUL, s.root);
         Segment *segment = NEW(f->arena, Segment);
