@@ -272,8 +272,7 @@ static bool read_quant(GoldenReading *r)
 {
         char why[QUANT_WHY];
         r->g->o.quant = r->at;
-        return quant_fits(r->at, why) ||
-               golden_refuse(r, "quant is TYPE[,PATH=TYPE…]; types are f32, f16 and bf16");
+        return quant_fits(r->at, why) || golden_refuse(r, arena_printf(&r->g->arena, "quant: %s", why));
 }
 
 /* A directory and its scale. */

@@ -175,7 +175,7 @@ static const char *golden_load(GoldenRun *r, const Target *target, When when)
         if (o->tokenizer && !hash_tokenizer(&r->tokenizer, o->tokenizer, &golden->tokenizer_hash))
                 return "the tokenizer can't be read";
         if (o->calibrate && !hash_file(o->calibrate, &golden->calibrate_hash))
-                return "the text of calibrate can't be read";
+                return "the file of calibrate can't be read";
         if (r->checkpoint)
                 golden->weights_hash = checkpoint_bytes_hash(r->checkpoint);
         r->from = w;

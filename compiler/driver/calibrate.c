@@ -1,4 +1,4 @@
-/* --calibrate FILE: weights of quantisation errors, measured on a text.
+/* --calibrate FILE: weights of quantisation errors, measured on a text, or read from an importance matrix.
  *
  * An error of a weight's element is multiplied by activations.  So its square is weighted by the mean square
  * of these activations over the positions of the text.  The exact model reads the text, compiled, with the
@@ -34,6 +34,7 @@ typedef struct {
         /* lead: tokens that the tokenizer adds before a text, and so before each window */
         int64_t n, lead, most;
         float **output; /* [noutput], malloc'd: outputs of a chunk */
+        ImportanceGaps gaps;
 } Gathering;
 
 /* The last result. */
@@ -134,8 +135,9 @@ static bool gather_outputs(Gathering *c)
         int64_t size[MAX_NAMED] = {0};
         size[g->time] = c->plan->chunk;
         c->output = NEW_ARRAY(g->arena, float *, g->noutput);
-        for (int i = 0; i < c->ntap; i++) {
-                int at = c->tap[i].output;
+        for (int i = 0; i < 2 * c->ntap; i++) {
+                const ProductTap *t = &c->tap[i / 2];
+                int at = i % 2 && t->gate ? t->gate_output : t->output;
                 size_t count = (size_t)type_count(&g->output[at].node->type, size);
                 if (!c->output[at] && !(c->output[at] = malloc(count * sizeof **c->output + 1)))
                         return gather_refuse(c, no_memory);
@@ -204,13 +206,38 @@ static int64_t gathered_slot(const Node *weight, const RepeatIterations *a)
         return w->slot_of ? w->slot_of[at] : at;
 }
 
-static void squares_add_rows(Squares *to, int64_t slot, const float *row, int64_t rows)
+/* gate: a factor of each row, which does not count where it is 0; NULL: none. */
+static void squares_add_rows(Squares *to, int64_t slot, const float *row, int64_t rows, const float *gate)
 {
         double *sum = to->sum + slot * to->width;
-        for (int64_t r = 0; r < rows; r++, row += to->width)
+        for (int64_t r = 0; r < rows; r++, row += to->width) {
+                if (gate && gate[r] == 0)
+                        continue;
                 for (int64_t i = 0; i < to->width; i++)
                         sum[i] += (double)row[i] * (double)row[i];
-        to->rows[slot] += rows;
+                to->rows[slot]++;
+        }
+}
+
+/* A value of a tap: in each iteration of the repeats around it, `each` elements. */
+typedef struct {
+        const float *value;
+        int nrepeat;
+        int64_t each;
+} TapValues;
+
+static TapValues tap_values(const Gathering *c, int output, const Node *node, const int64_t *size)
+{
+        const RepeatIterations a = body_iterations(node->body);
+        TapValues v = {c->output[output], a.n, type_count(&c->m->graph->output[output].node->type, size)};
+        for (int i = 0; i < a.n; i++)
+                v.each /= a.body[i]->region->iterations;
+        return v;
+}
+
+static const float *tap_value_in(const TapValues *v, const RepeatIterations *a)
+{
+        return v->value + repeat_iteration_count(a, v->nrepeat) * v->each;
 }
 
 /* Adds the values of a tap at n positions to the slots of their iterations. */
@@ -220,17 +247,16 @@ static void add_tap(Gathering *c, const ProductTap *t, int64_t n)
         Squares *to = &c->of[t->weight->attr.weight->id];
         int64_t size[MAX_NAMED] = {0};
         size[g->time] = n;
-        RepeatIterations a = body_iterations(t->product->body),
-                         value = body_iterations(t->product->in[0]->body);
-        int64_t each = type_count(&g->output[t->output].node->type, size);
-        for (int i = 0; i < value.n; i++)
-                each /= value.body[i]->region->iterations;
+        RepeatIterations a = body_iterations(t->product->body);
+        const TapValues left = tap_values(c, t->output, t->product->in[0], size);
+        const TapValues gate =
+                t->gate ? tap_values(c, t->gate_output, t->gate, size) : (TapValues){.each = -1};
+        const int64_t rows = left.each / to->width;
         do {
                 int64_t slot = is_run(&a) ? gathered_slot(t->weight, &a) : -1;
                 if (slot >= 0)
-                        squares_add_rows(to, slot,
-                                         c->output[t->output] + repeat_iteration_count(&a, value.n) * each,
-                                         each / to->width);
+                        squares_add_rows(to, slot, tap_value_in(&left, &a), rows,
+                                         gate.each == rows ? tap_value_in(&gate, &a) : NULL);
         } while (next_iteration(&a));
 }
 
@@ -264,11 +290,6 @@ static bool gather_squares(Gathering *c)
 
 /* --- means --------------------------------------------------------------------------------------------------------------- */
 
-static int compare_slots(const void *x, const void *y)
-{
-        return strcmp(((const SlotImportance *)x)->slot, ((const SlotImportance *)y)->slot);
-}
-
 static bool gather_slot(Gathering *c, const Weight *w, int64_t slot, SlotImportance *to)
 {
         const Squares *s = &c->of[w->id];
@@ -294,11 +315,20 @@ static bool keep_means(Gathering *c, const Graph *g)
         SlotImportance *all = NEW_ARRAY(&kept.arena, SlotImportance, n);
         n = 0;
         for (int i = 0; i < g->nweight; i++)
-                for (int64_t slot = 0; c->of[i].sum && slot < g->weight[i]->slots; slot++)
-                        if (c->of[i].rows[slot] && !gather_slot(c, g->weight[i], slot, &all[n++]))
+                for (int64_t slot = 0; c->of[i].sum && slot < g->weight[i]->slots; slot++) {
+                        SlotImportance *to = &all[n];
+                        if (c->of[i].rows[slot] && !gather_slot(c, g->weight[i], slot, to))
                                 return false;
+                        if (!c->of[i].rows[slot] || importance_is_zero(to->weight, to->n)) {
+                                counted_add(&c->gaps.unreached,
+                                            weight_slot_name(&kept.arena, g->weight[i], slot));
+                                continue;
+                        }
+                        importance_note_zeros(to, &c->gaps);
+                        n++;
+                }
         if (n)
-                qsort(all, (size_t)n, sizeof *all, compare_slots);
+                qsort(all, (size_t)n, sizeof *all, compare_slot_importance);
         kept.found = (Importance){n, all};
         return true;
 }
@@ -334,6 +364,68 @@ static void close_gathering(Gathering *c)
         free(c->token);
 }
 
+/* "2 weights (layer.0.attn.q.w, layer.1.attn.q.w)" */
+static const char *counted_text(Arena *a, const CountedNames *c, const char *noun)
+{
+        const char *text = arena_printf(a, "%" PRId64 " %s%s (", c->n, noun, c->n == 1 ? "" : "s");
+        for (int i = 0; i < c->n && i < COUNTED_FIRST; i++)
+                text = arena_printf(a, "%s%s%s", text, i ? ", " : "", c->first[i]);
+        return arena_printf(a, "%s%s)", text, c->n > COUNTED_FIRST ? ", ..." : "");
+}
+
+/* Prints gaps in one line. */
+static void note_gaps(Arena *a, const char *file, const ImportanceGaps *g)
+{
+        const char *text = "";
+        if (g->columns)
+                text = arena_printf(
+                        a, "; %" PRId64 " column%s of %s have weight 0, so that errors in them do not count",
+                        g->columns, g->columns == 1 ? "" : "s", counted_text(a, &g->zero, "weight"));
+        if (g->unreached.n)
+                text = arena_printf(a, "%s; no activation met %s, whose columns weigh alike", text,
+                                    counted_text(a, &g->unreached, "weight"));
+        if (g->without.n)
+                text = arena_printf(a, "%s; it has no entry for %s, whose columns weigh alike", text,
+                                    counted_text(a, &g->without, "weight"));
+        if (g->unknown.n)
+                text = arena_printf(a, "%s; the model has no tensor of %s", text,
+                                    counted_text(a, &g->unknown, "name"));
+        if (*text)
+                fprintf(stderr, "lathe: note: --calibrate %s:%s\n", file, text + 1);
+}
+
+/* Reads an importance matrix for the model, elaborated again. */
+static bool matrix_read(Gathering *c)
+{
+        Model *m = c->m;
+        CkError error = {.environment = false};
+        if (!model_elaborate(m, &c->o, m->graph->name))
+                return false;
+        if (!importance_read(&kept.arena, m->graph, c->file, &kept.found, &c->gaps, &m->diag, &error)) {
+                m->env_error |= error.environment;
+                fprintf(stderr, "lathe: --calibrate %s\n", error.message);
+                return false;
+        }
+        return true;
+}
+
+static bool text_read(Gathering *c)
+{
+        return gather_open(c, c->m->graph->name) && gather_read_text(c) && gather_outputs(c) &&
+               gather_squares(c) && keep_means(c, c->m->oracle);
+}
+
+void model_restore(Model *m, Model *was)
+{
+        if (m->checkpoint != was->checkpoint)
+                checkpoint_close(m->checkpoint);
+        was->arena = m->arena; /* with temporary data */
+        was->names = m->names;
+        was->diag = m->diag;
+        was->env_error |= m->env_error;
+        *m = *was;
+}
+
 const Importance *calibrated(Model *m, const CommandOptions *o)
 {
         uint64_t key = hash_calibration(hash_model(HASH_START, m, o), o);
@@ -341,19 +433,16 @@ const Importance *calibrated(Model *m, const CommandOptions *o)
         if (key == kept.key)
                 return &kept.found;
         Model was = *m;
+        m->checkpoint = NULL;
         Gathering c = {.m = m, .file = o->calibrate, .o = exact_options(o)};
         arena_free(&kept.arena);
         kept.arena = (Arena){.out_of_memory = m->arena.out_of_memory};
         kept.key = 0;
-        bool good = gather_open(&c, m->graph->name) && gather_read_text(&c) && gather_outputs(&c) &&
-                    gather_squares(&c) && keep_means(&c, m->oracle);
+        bool good = importance_is_matrix(c.file) ? matrix_read(&c) : text_read(&c);
+        if (good)
+                note_gaps(&m->arena, c.file, &c.gaps);
         kept.key = good ? key : 0;
         close_gathering(&c);
-        /* temporary data remains in the arena */
-        was.arena = m->arena;
-        was.names = m->names;
-        was.diag = m->diag;
-        was.env_error |= m->env_error;
-        *m = was;
+        model_restore(m, &was);
         return good ? &kept.found : NULL;
 }

@@ -310,7 +310,7 @@ void show_mixture(FILE *f, Arena *a, const Graph *g);
 
 /* quant.c: whether a text is a list of --quant; sets the storage types of a graph's weights, false after a
  * message. */
-enum { QUANT_WHY = 320 };
+enum { QUANT_WHY = 640 };
 bool quant_fits(const char *list, char why[QUANT_WHY]);
 /* Storage types of a slot: in the checkpoint, in the list (NULL: none), and the resulting one. */
 typedef struct {
@@ -320,7 +320,17 @@ typedef struct {
 SlotStorage **quant_slots(Arena *arena, const Graph *g, const Weights *from, const char *list);
 bool quant_weights(Arena *arena, const Graph *g, const Weights *from, const char *list);
 
-/* calibrate.c: weights of the quantisation errors, measured on the text of --calibrate once, and cached;
+/* Whether a list begins with auto:BITS; *bits: 0 if it is no number; *rest: what follows it, "" or ",PATH=TYPE…". */
+bool quant_is_auto(const char *list, double *bits, const char **rest);
+/* Whether an entry of a list, which all have paths, is for the slot. */
+bool quant_names(const char *list, const Weight *w, int64_t slot);
+/* quant_auto.c: the list itself, or the one chosen for auto:BITS, which is printed, and cached for later calls; NULL after a
+ * message. */
+const char *quant_settled(Model *m, const CommandOptions *o, const char *list);
+
+/* calibrate.c: after a model was elaborated again for other work: what it was, with the arena, which has grown. */
+void model_restore(Model *m, Model *was);
+/* calibrate.c: weights of the quantisation errors, by the file of --calibrate, computed once, and cached;
  * NULL after a message. */
 const Importance *calibrated(Model *m, const CommandOptions *o);
 

@@ -131,8 +131,11 @@ static bool split_by_options(Model *m, const CommandOptions *o, const Weights *w
 {
         const Graph *g = m->graph;
         Arena *a = &m->arena;
+        const char *list = quant_settled(m, o, o->quant), *list_beside = quant_settled(m, o, o->quant_beside);
+        if ((o->quant && !list) || (o->quant_beside && !list_beside))
+                return false;
         find_roles(g);
-        SlotStorage **of = quant_slots(a, g, w, o->quant), **with = quant_slots(a, g, w, o->quant_beside);
+        SlotStorage **of = quant_slots(a, g, w, list), **with = quant_slots(a, g, w, list_beside);
         uint8_t *kind = NEW_ARRAY(a, uint8_t, slots_of(g)), *storage = NEW_ARRAY(a, uint8_t, slots_of(g));
         uint8_t *number = NEW_ARRAY(a, uint8_t, WEIGHT_STORAGES * WEIGHT_STORAGES);
         int64_t n = 0;
@@ -205,7 +208,8 @@ bool split_storages(Model *m, const CommandOptions *o)
 /* Weights rounded to the storage that the options request, if any; NULL after a message. */
 static Weights *rounded_weights(Model *m, const CommandOptions *o, Weights *w)
 {
-        bool good = w && (!o->quant || quant_weights(&m->arena, m->graph, w, o->quant));
+        const char *list = w ? quant_settled(m, o, o->quant) : NULL;
+        bool good = w && (!o->quant || (list && quant_weights(&m->arena, m->graph, w, list)));
         if (good)
                 m->properties |= 1u << PROPERTY_STORED;
         return good ? w : NULL;
@@ -214,7 +218,10 @@ static Weights *rounded_weights(Model *m, const CommandOptions *o, Weights *w)
 /* Sets the weights of quantisation errors by --calibrate; NULL after a message. */
 static Weights *weights_weighed(Model *m, const CommandOptions *o, Weights *w)
 {
-        if (w && o->quant && o->calibrate && !graph_has_blocks(m->graph)) {
+        double bits;
+        const char *rest;
+        if (w && o->quant && o->calibrate && !quant_is_auto(o->quant, &bits, &rest) &&
+            !graph_has_blocks(m->graph)) {
                 fprintf(stderr,
                         "lathe: --calibrate has no effect with --quant %s: no weight of %s has codes whose "
                         "errors it could weigh\n",

@@ -89,6 +89,27 @@ static const char *quant_read_choice(const char *at, QuantChoice *c)
         return at[n] ? at + n + 1 : NULL;
 }
 
+enum {
+        MAX_BITS = 32,     /* a weight, of auto:BITS */
+        MAX_BITS_TEXT = 12 /* length of that number: digits and a point */
+};
+
+bool quant_is_auto(const char *list, double *bits, const char **rest)
+{
+        static const char name[] = "auto:";
+        const size_t n = strcspn(list, ",");
+        if (strncasecmp(list, name, sizeof name - 1) != 0)
+                return false;
+        const char *number = list + sizeof name - 1;
+        const size_t used = strspn(number, "0123456789.");
+        char *end;
+        *rest = list + n;
+        *bits = used ? strtod(number, &end) : 0;
+        if (used > MAX_BITS_TEXT || number + used != *rest || (used && end != *rest))
+                *bits = 0;
+        return true;
+}
+
 /* "f32, f16, ..." */
 static const char *types(char *to, size_t room)
 {
@@ -96,7 +117,7 @@ static const char *types(char *to, size_t room)
         for (Storage s = 0; s < WEIGHT_STORAGES && n < room; s++)
                 n += (size_t)snprintf(to + n, room - n, "%s%s", s ? ", " : "", storage_info[s].text);
         for (int i = 0; i < MIXTURES && n < room; i++)
-                n += (size_t)snprintf(to + n, room - n, "%s%s", i ? ", " : "; the first also of ",
+                n += (size_t)snprintf(to + n, room - n, "%s%s", i ? ", " : "; the first also of auto:BITS, ",
                                       mixture_table[i].name);
         return to;
 }
@@ -104,8 +125,19 @@ static const char *types(char *to, size_t room)
 bool quant_fits(const char *list, char why[QUANT_WHY])
 {
         QuantChoice c;
-        char all[200];
-        for (const char *at = list, *next; at; at = next) {
+        char all[400];
+        double bits;
+        const char *at = list, *rest;
+        if (quant_is_auto(list, &bits, &rest)) {
+                if (!(bits > 0 && bits <= MAX_BITS))
+                        return snprintf(why, QUANT_WHY,
+                                        "auto:BITS is a number of bits a weight, as auto:4.5: above 0, and "
+                                        "at most %d, not %.*s",
+                                        MAX_BITS, rest - list < 40 ? (int)(rest - list) : 40, list),
+                               false;
+                at = *rest ? rest + 1 : NULL;
+        }
+        for (const char *next; at; at = next) {
                 next = quant_read_choice(at, &c);
                 if (c.storage == STORAGE_COUNT && (c.mixture < 0 || at != list))
                         return snprintf(why, QUANT_WHY, "a type is one of %s, not %.*s",
@@ -181,6 +213,17 @@ static bool names(const QuantChoice *c, const Weight *w, int64_t slot)
                 r += repeated;
         }
         return true;
+}
+
+bool quant_names(const char *list, const Weight *w, int64_t slot)
+{
+        QuantChoice c;
+        for (const char *at = list, *next; at; at = next) {
+                next = quant_read_choice(at, &c);
+                if (names(&c, w, slot))
+                        return true;
+        }
+        return false;
 }
 
 /* --- mixtures ----------------------------------------------------------------------------------------------------- */

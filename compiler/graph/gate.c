@@ -125,6 +125,18 @@ Node *added_to_carry(const Body *b, int index)
         return NULL;
 }
 
+Node *gate_of_body(const Body *b)
+{
+        Gate gate = {.factor = NULL};
+        const Region *r = b->region;
+        for (int i = 0; r && i < r->ncarry + r->nstack; i++) {
+                Node *v = i < r->ncarry ? added_to_carry(b, i) : b->stack[i - r->ncarry];
+                if (!v || !find_gate(v, &gate))
+                        return NULL;
+        }
+        return gate.factor;
+}
+
 int64_t iterations_in_use(const Region *r)
 {
         int64_t most = 0;

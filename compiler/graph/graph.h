@@ -744,6 +744,8 @@ typedef struct {
 } Gate;
 
 bool find_gate(Node *value, Gate *gate); /* false: no gate */
+/* The factor [.., 1] of a row of all results of a body; a row where it is 0 has no effect.  NULL: none. */
+Node *gate_of_body(const Body *b);
 
 /* The value v that an iteration adds to a carried value: carry + v, in all rows or some.  NULL: it does
  * not add. */
@@ -799,6 +801,8 @@ typedef struct {
         const Node *weight, *product;
         /* index of the output: the product's left operand, with a leading axis for each outer repeat */
         int output;
+        Node *gate; /* the factor of each row of the product, which has no effect where that is 0; or NULL */
+        int gate_output; /* index of its output, as `output` */
 } ProductTap;
 ProductTap *product_taps_add(Graph *g, int *n); /* [*n] */
 

@@ -163,7 +163,7 @@ static int compare_names(const void *name, const void *slot)
 }
 
 /* NULL: no entry for the slot. */
-static const float *importance_of(const Weights *weights, const Weight *w, int64_t slot)
+const float *slot_importance(const Weights *weights, const Weight *w, int64_t slot)
 {
         const Importance *all = weights->importance;
         Arena scratch = {.out_of_memory = weights->graph->arena->out_of_memory};
@@ -235,7 +235,7 @@ bool weights_blocks(Weights *weights, const Weight *w, int64_t slot, uint8_t *bl
         float *value = malloc((size_t)type_count(&w->type, NULL) * sizeof *value);
         bool good = value && weights_before_blocks(weights, w, slot, value) &&
                     all_finite(weights, w, slot, value);
-        int64_t failed = good ? make_blocks(&b, value, importance_of(weights, w, slot), block) : -1;
+        int64_t failed = good ? make_blocks(&b, value, slot_importance(weights, w, slot), block) : -1;
         if (failed >= 0)
                 good = refuse_block(weights, w, slot, value, failed);
         free(value);

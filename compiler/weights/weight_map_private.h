@@ -91,11 +91,14 @@ struct Weights {
         const char *why; /* why a slot can't be read; NULL: the file was truncated, or out of memory */
 };
 /* weights.c */
-CkType storage_type(Storage s); /* type of weights in a checkpoint */
+CkType storage_type(Storage s);            /* type of weights in a checkpoint */
+float storage_rounded(Storage s, float x); /* in f16 or bf16; other types: x */
 /* Like weights_read_f32(), but not rounded to blocks. */
 bool weights_before_blocks(Weights *weights, const Weight *w, int64_t slot, float *value);
 
 /* weight_blocks.c */
+/* weights of the errors of a slot's numbers, along its contracted axis; NULL: all are 1 */
+const float *slot_importance(const Weights *weights, const Weight *w, int64_t slot);
 /* whether blocks of this size are contiguous in the slot too, along its contracted axis */
 bool piece_keeps_blocks(const Piece *p, int steps);
 /* the values of its blocks */

@@ -98,7 +98,7 @@ void weight_round(Weight *w, Storage storage)
         w->asked = storage;
 }
 
-static float rounded_to(Storage s, float x)
+float storage_rounded(Storage s, float x)
 {
         return s == STORAGE_F16    ? f16_to_f32(f32_to_f16(x))
                : s == STORAGE_BF16 ? bf16_to_f32(f32_to_bf16(x))
@@ -109,7 +109,7 @@ static float rounded_to(Storage s, float x)
 static int64_t first_beyond(Storage s, const float *block, int64_t from, int64_t n)
 {
         bool is_narrow = s == STORAGE_F16 || s == STORAGE_BF16;
-        while (is_narrow && from < n && (isinf(block[from]) || !isinf(rounded_to(s, block[from]))))
+        while (is_narrow && from < n && (isinf(block[from]) || !isinf(storage_rounded(s, block[from]))))
                 from++;
         return is_narrow ? from : n;
 }
@@ -117,7 +117,7 @@ static int64_t first_beyond(Storage s, const float *block, int64_t from, int64_t
 static void round_block(const Weight *w, float *block, int64_t n)
 {
         for (int64_t i = 0; (w->storage == STORAGE_F16 || w->storage == STORAGE_BF16) && i < n; i++)
-                block[i] = rounded_to(w->storage, block[i]);
+                block[i] = storage_rounded(w->storage, block[i]);
 }
 
 /* Reports a finite number x that becomes infinite in the weight's storage, or as a float. */

@@ -270,8 +270,39 @@ typedef struct {
         int n;
         const SlotImportance *slot; /* in ascending order of the names' bytes */
 } Importance;
+int compare_slot_importance(const void *x, const void *y); /* SlotImportance, by names */
+
+/* Names, counted, and the first of them. */
+enum { COUNTED_FIRST = 3 };
+typedef struct {
+        int64_t n;
+        const char *first[COUNTED_FIRST];
+} CountedNames;
+void counted_add(CountedNames *to, const char *name);
+/* Gaps in weights of errors. */
+typedef struct {
+        int64_t columns;        /* number of columns with the weight 0 */
+        CountedNames zero;      /* slots that have such columns */
+        CountedNames unreached; /* slots that no activation met, such as experts that were never chosen */
+        CountedNames without;   /* slots without an entry in the file */
+        CountedNames unknown;   /* entries for no tensor of the model */
+} ImportanceGaps;
+void importance_note_zeros(const SlotImportance *s, ImportanceGaps *gaps);
+bool importance_is_zero(const float *mean, int64_t n);
+/* importance_file.c: whether the file's first bytes are those of an importance matrix of llama.cpp, not of a text. */
+bool importance_is_matrix(const char *path);
+/* importance_map.c: reads it for the weights of an elaborated graph, by the names of the checkpoint's tensors. */
+bool importance_read(Arena *arena, const Graph *g, const char *path, Importance *to, ImportanceGaps *gaps,
+                     Diag *diag, CkError *err);
 /* Sets the weights of errors for blocks that are made from floats; other slots have weights of 1. */
 void weights_weigh(Weights *weights, const Importance *by);
+
+/* weight_damage.c: whether numbers can be rounded to the type; else it is only read from files. */
+bool storage_is_made(Storage s);
+/* The damage of each of n types to a slot: the sum of the squared errors, weighted by weights_weigh(), over the weighted sum of
+ * squares; INFINITY: the type can't hold a number.  Of weights whose storage is that of the checkpoint.  False as for weights_read(). */
+bool weight_damage(Weights *weights, const Weight *w, int64_t slot, const Storage *type, int n,
+                   double *damage);
 
 /* Why a call failed, if not because of the file or memory; else NULL.  Matches WeightSource.why. */
 const char *weights_why(const void *weights);
