@@ -77,6 +77,18 @@ static bool old_number(OldMatrix *r, int32_t *x, const char *what, int64_t least
                        least, most);
 }
 
+/* Whether a name is UTF-8 without control characters. */
+static bool is_entry_name(const char *name, int32_t length)
+{
+        uint32_t code;
+        for (int32_t at = 0, n; at < length; at += n) {
+                n = decode_utf8(name + at, length - at, &code);
+                if (n <= 0 || code < 0x20 || code == 0x7f)
+                        return false;
+        }
+        return true;
+}
+
 static bool old_entry(OldMatrix *r, Arena *arena, int32_t at, ImportanceEntry *to)
 {
         char what[64];
@@ -89,6 +101,8 @@ static bool old_entry(OldMatrix *r, Arena *arena, int32_t at, ImportanceEntry *t
         if (!old_read(r, name, length, what))
                 return false;
         name[length] = 0;
+        if (!is_entry_name(name, length))
+                return ck_fail(r->err, "%s: %s is no text in UTF-8", r->path, what);
         snprintf(what, sizeof what, "the number of calls of entry %" PRId32, at);
         if (!old_number(r, &calls, what, 0, INT32_MAX))
                 return false;

@@ -81,7 +81,8 @@ static bool map_all_entries(ImportanceMapping *m)
                 if (m->all.entry[i].used)
                         used++;
                 else
-                        counted_add(&m->gaps->unknown, arena_strdup(m->arena, m->all.entry[i].name));
+                        counted_add(&m->gaps->unknown,
+                                    arena_strdup(m->arena, ck_quote(m->all.entry[i].name).text));
         return used || ck_fail(m->err,
                                "%s: none of its %d entries is for a tensor of %s: the first is for \"%s\", "
                                "and the model's first tensor is "

@@ -189,6 +189,7 @@ def bad_files(bench):
     bench.refuses("names of another model", old({"blk.0.attn_q.weight": [2.0] * WIDTH}), "none of its 1 entries is for a tensor of tale")
     twice = old({name: entries[name]})
     bench.refuses("one name twice", struct.pack("<i", 2) + twice[4:] + twice[4:], f'two entries have the name "{name}"')
+    bench.refuses("a name that is no text", whole.replace(b"layers.0", b"layers\xff0", 1), "the name of entry 0 is no text in UTF-8")
     bench.refuses("a length below 0", struct.pack("<ii", 1, -1) + b"x" * 99, "the length of the name of entry 0 is -1")
 
     def gguf(name, edit, why):
