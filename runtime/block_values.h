@@ -7,11 +7,13 @@
  *      q4_0, q5_0         d (q - 8), d (q - 16)
  *      q4_1, q5_1         d q + m
  *      mxfp4              d v[q]            d a power of two, v = 0 1/2 1 3/2 2 3 4 6 and their negatives
+ *      nvfp4              d v[q]            d of each 16 steps, v as in mxfp4
  *      iq4_nl             d v[q]            v = -127 -104 -83 -65 -49 -35 -22 -10 1 13 25 38 53 69 89 113
  *      q2_k               (d s) q - dmin m  s and m of each 16 steps
  *      q4_k, q5_k         (d s) q - dmin m  s and m of each 32 steps
  *      q3_k, q6_k         (d s) (q - 4), (d s) (q - 32)    s of each 16 steps
  *      iq4_xs             (d s) v[q]        s of each 32 steps, v as in iq4_nl
+ *      tq2_0              d (q - 1)
  *
  * Layout of a block in memory, for all 16 outputs.  Codes are in lines of four steps, [16][4].  A line of whole bytes has 64 bytes.
  * Four bits: 64 bytes have two lines, the first in the low halves.  Two bits: 64 bytes have four lines, bits 2 j are of line j.
@@ -22,6 +24,7 @@
  *      q4_1         d f16 [16]; m f16 [16]; four bits
  *      q5_0, q5_1   as q4_0 and q4_1, then the fifth bits
  *      mxfp4        d / 2 bf16 [16]; four bits
+ *      nvfp4        d in 8 bits [2][16]: four of the exponent, three of the fraction; four bits
  *      iq4_nl       d f16 [16]; four bits
  *      q2_k         d f16 [16]; dmin f16 [16]; s in the low and m in the high halves of [16][16]; two bits
  *      q3_k         d f16 [16]; s of six bits (block_scales()); of each 32 steps the lower two bits, then the third
@@ -29,10 +32,11 @@
  *      q5_k         the same; of each 32 steps the lower four bits, then the fifth
  *      q6_k         d f16 [16]; s int8 [16][16]; of each 16 steps the lower four bits, then the upper two
  *      iq4_xs       d f16 [16]; s int8 [8][16]; four bits
+ *      tq2_0        d f16 [16]; two bits
  *
- * So a block is read from its first byte to its last.
+ * So a block is read from its first byte to its last.  Types that products expand to whole bytes are in book_values.h.
  *
- * Needs tile.h, narrow.h and kept.h.
+ * Needs tile.h, narrow.h, kept.h and book_values.h.
  */
 
 #include <string.h>
@@ -64,15 +68,21 @@ KERNEL int code_offset(int storage)
         return storage == STORAGE_Q4_0    ? 8
                : storage == STORAGE_Q5_0  ? 16
                : storage == STORAGE_MXFP4 ? 12
+               : storage == STORAGE_NVFP4 ? 12
+               : storage == STORAGE_TQ1_0 ? 1
+               : storage == STORAGE_TQ2_0 ? 1
                : storage == STORAGE_Q3_K  ? 4
                : storage == STORAGE_Q6_K  ? 32
+               : has_book(storage)        ? book_offset(storage)
                                           : 0;
 }
 
 /* Number of steps of a block of 256 that share a scale. */
 KERNEL int part_steps(int storage)
 {
-        return storage == STORAGE_Q2_K || storage == STORAGE_Q3_K || storage == STORAGE_Q6_K ? 16 : 32;
+        return storage == STORAGE_Q2_K || storage == STORAGE_Q3_K || storage == STORAGE_Q6_K    ? 16
+               : storage == STORAGE_IQ2_XS || storage == STORAGE_IQ2_S || storage == STORAGE_IQ1_M ? 16
+                                                                                                   : 32;
 }
 
 /* Number of steps whose codes are together: first the lower bits of all, then the upper ones. */
@@ -92,7 +102,8 @@ KERNEL int upper_bits(int storage)
 
 KERNEL int lower_bytes(int storage)
 {
-        return (storage == STORAGE_Q2_K || storage == STORAGE_Q3_K ? 4 : 8) * code_steps(storage);
+        const int two_bits = storage == STORAGE_Q2_K || storage == STORAGE_Q3_K || storage == STORAGE_TQ2_0;
+        return (is_expanded(storage) ? 16 : two_bits ? 4 : 8) * code_steps(storage);
 }
 
 /* Bytes of the codes of these steps. */
@@ -107,6 +118,7 @@ KERNEL const uint8_t *block_codes(int storage, const uint8_t *p)
         const int scales = step_values(storage) == 32     ? 0
                            : storage == STORAGE_Q3_K   ? 192
                            : storage == STORAGE_IQ4_XS ? 128
+                           : storage == STORAGE_TQ2_0  ? 0
                                                        : 256;
         return p + (has_minima(storage) ? 64 : 32) + scales;
 }
@@ -118,6 +130,13 @@ KERNEL float block_at_f16(const uint8_t *p, int lane)
         uint16_t half;
         memcpy(&half, p + 2 * lane, 2);
         return f16_at(&half, 0);
+}
+
+/* d of nvfp4 from its bits; it is halved, for twice the values. */
+KERNEL float block_at_e4m3(const uint8_t *p, int lane)
+{
+        const uint16_t half = (uint16_t)(p[lane] << 7);
+        return f16_at(&half, 0) * 128.0f;
 }
 
 KERNEL float block_at_bf16(const uint8_t *p, int lane)
@@ -141,9 +160,13 @@ KERNEL int block_number(int storage, const uint8_t *codes, int step, int lane)
                 return storage == STORAGE_Q2_K ? lower : (lower | (codes[128 + own] >> line & 1) << 2) - 4;
         }
 #endif
+#if HAS_TQ2_0
+        if (storage == STORAGE_TQ2_0)
+                return (codes[64 * (line / 4) + own] >> 2 * (line % 4) & 3) - 1;
+#endif
         const int lower = codes[64 * (line / 2) + own] >> 4 * (line % 2) & 15;
-#if HAS_MXFP4
-        if (storage == STORAGE_MXFP4)
+#if HAS_MXFP4 || HAS_NVFP4
+        if (storage == STORAGE_MXFP4 || storage == STORAGE_NVFP4)
                 return mxfp4_values[lower] - 12;
 #endif
 #if HAS_IQ4_NL || HAS_IQ4_XS
@@ -172,6 +195,14 @@ KERNEL int scale_at(int storage, const uint8_t *p, int part, int lane)
                 return ((lower | (p[160 + own] >> part / 4 * 2 & 3) << 4) ^ 32) - 32;
         }
 #endif
+#if HAS_TQ1_0 || HAS_TQ2_0
+        if (storage == STORAGE_TQ1_0 || storage == STORAGE_TQ2_0)
+                return 1;
+#endif
+#if HAS_BOOKS
+        if (has_book(storage))
+                return 2 * book_scale_code(storage, p, part, lane) + 1;
+#endif
         return has_minima(storage) ? p[64 + 16 * part + lane] : (int8_t)p[32 + 16 * part + lane];
 }
 
@@ -189,6 +220,11 @@ KERNEL int minimum_at(int storage, const uint8_t *p, int part, int lane)
 KERNEL float super_at(int storage, const uint8_t *p, int step, int lane)
 {
         const int part = step / part_steps(storage), first = step / code_steps(storage);
+#if HAS_BOOKS || HAS_TQ1_0
+        if (is_expanded(storage))
+                return block_at_f16(p, lane) * book_factor(storage) * (float)scale_at(storage, p, part, lane) *
+                       (float)expanded_number(storage, p, step, lane);
+#endif
         const uint8_t *codes = block_codes(storage, p) + first * code_bytes(storage);
         const float x = block_at_f16(p, lane) * (float)scale_at(storage, p, part, lane) *
                         (float)block_number(storage, codes, step % code_steps(storage), lane);
@@ -212,6 +248,10 @@ KERNEL float block_at(int storage, const void *array, int64_t at)
 #if HAS_MXFP4
         if (storage == STORAGE_MXFP4)
                 d = block_at_bf16(p, lane);
+#endif
+#if HAS_NVFP4
+        if (storage == STORAGE_NVFP4)
+                d = block_at_e4m3(p + step / 16 * 16, lane);
 #endif
         const float x = d * (float)block_number(storage, block_codes(storage, p), step, lane);
         return has_minima(storage) ? x + block_at_f16(p + 32, lane) : x;

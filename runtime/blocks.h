@@ -6,7 +6,7 @@
  * Sums of codes are exact integers; an output is one chain over the blocks in order, written at add_dots() and add_scaled_dots().
  * docs/numerics.md defines all of it.
  *
- * Needs tile.h, headers n16 and dot, narrow.h and block_values.h.
+ * Needs tile.h, headers n16 and dot, narrow.h, block_values.h and books.h.
  */
 
 #include <string.h>
@@ -18,7 +18,7 @@
 
 typedef struct {
         float scale;
-        int32_t sum;
+        int16_t sum, first; /* of all 32, and of the first 16 */
 } CodesOf32;
 
 typedef struct {
@@ -71,7 +71,8 @@ KERNEL void keep_codes_of_32(CodesOf32 *kept, int8_t *codes, const float *x)
 {
         int32_t sum[2];
         kept->scale = codes_of_group(codes, sum, x, 32);
-        kept->sum = sum[0] + sum[1];
+        kept->sum = (int16_t)(sum[0] + sum[1]);
+        kept->first = (int16_t)sum[0];
 }
 
 /*
@@ -110,19 +111,19 @@ KERNEL int dot_offset(int storage)
 /* Line `line` of codes, counted from `codes` on. */
 KERNEL c64 code_line(int storage, const uint8_t *codes, int line)
 {
-#if HAS_Q8_0
-        if (storage == STORAGE_Q8_0)
+#if HAS_Q8_0 || HAS_BOOKS || HAS_TQ1_0
+        if (storage == STORAGE_Q8_0 || is_expanded(storage))
                 return c_load(codes + 64 * line);
 #endif
-#if HAS_Q2_K || HAS_Q3_K
-        if (storage == STORAGE_Q2_K || storage == STORAGE_Q3_K) {
+#if HAS_Q2_K || HAS_Q3_K || HAS_TQ2_0
+        if (storage == STORAGE_Q2_K || storage == STORAGE_Q3_K || storage == STORAGE_TQ2_0) {
                 const c64 lower = c_bits(c_load(codes + 64 * (line / 4)), 2 * (line % 4), 2, 0);
-                return storage == STORAGE_Q2_K ? lower : c_or(lower, c_bits(c_load(codes + 128), line, 1, 2));
+                return storage != STORAGE_Q3_K ? lower : c_or(lower, c_bits(c_load(codes + 128), line, 1, 2));
         }
 #endif
         const c64 two = c_load(codes + 64 * (line / 2)), lower = line % 2 ? c_high(two) : c_low(two);
-#if HAS_MXFP4
-        if (storage == STORAGE_MXFP4)
+#if HAS_MXFP4 || HAS_NVFP4
+        if (storage == STORAGE_MXFP4 || storage == STORAGE_NVFP4)
                 return c_look(mxfp4_values, lower);
 #endif
 #if HAS_IQ4_NL || HAS_IQ4_XS
@@ -166,6 +167,32 @@ KERNEL void add_lines(n16 *dot, int with_sign, c64 low, c64 high, const int8_t *
                                    : n_dot_two(dot[i], low, high, x[i] + at);
 }
 
+/* The same for 16 steps of nvfp4: the first of a block, or the others. */
+KERNEL void add_half_dots(v16 *sum, const uint8_t *p, const int8_t *const *x, int k, int64_t block, int others,
+                          int rows)
+{
+        const uint8_t *codes = block_codes(STORAGE_NVFP4, p) + 128 * others;
+        n16 dot[12];
+        uint16_t half[16];
+        UNROLL_ROWS
+        for (int i = 0; i < rows; i++) {
+                const CodesOf32 *kept = codes_of_32(x[i], k, block);
+                dot[i] = n_set1(-dot_offset(STORAGE_NVFP4) * (others ? kept->sum - kept->first : kept->first));
+        }
+        turn_pairs(dot, rows);
+        UNROLL
+        for (int j = 0; j < 4; j += 2)
+                add_lines(dot, 0, code_line(STORAGE_NVFP4, codes, j), code_line(STORAGE_NVFP4, codes, j + 1), x,
+                          32 * block + 16 * others + 4 * j, rows);
+        turn_pairs(dot, rows);
+        for (int i = 0; i < 16; i++)
+                half[i] = (uint16_t)(p[16 * others + i] << 7);
+        const v16 d = v_mul(v_load_f16(half), v_set1(128));
+        UNROLL_ROWS
+        for (int i = 0; i < rows; i++)
+                sum[i] = v_fma(v_of_n(dot[i]), v_mul(d, v_set1(codes_of_32(x[i], k, block)->scale)), sum[i]);
+}
+
 /* sum[i] = fma(dot, d scale, sum[i]), and with minima then fma(sum of codes, m scale, sum[i]), for one block of 32 steps: number `block`
  * of its panel. */
 KERNEL void add_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *const *x, int k, int64_t block,
@@ -173,6 +200,13 @@ KERNEL void add_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *cons
 {
         const uint8_t *codes = block_codes(storage, p);
         n16 dot[12];
+#if HAS_NVFP4
+        if (storage == STORAGE_NVFP4) {
+                add_half_dots(sum, p, x, k, block, 0, rows);
+                add_half_dots(sum, p, x, k, block, 1, rows);
+                return;
+        }
+#endif
         UNROLL_ROWS
         for (int i = 0; i < rows; i++)
                 dot[i] = n_set1(-dot_offset(storage) * codes_of_32(x[i], k, block)->sum);
@@ -203,7 +237,10 @@ KERNEL void add_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *cons
 /* The largest code of a block of 256 without a sign. */
 KERNEL int most_code(int storage)
 {
-        return storage == STORAGE_Q2_K   ? 3
+        return storage == STORAGE_Q2_K    ? 3
+               : storage == STORAGE_TQ1_0 ? 3
+               : storage == STORAGE_TQ2_0 ? 3
+               : has_book(storage)        ? 2 * book_offset(storage) - 1
                : storage == STORAGE_Q3_K ? 7
                : storage == STORAGE_Q4_K ? 15
                : storage == STORAGE_Q5_K ? 31
@@ -283,6 +320,18 @@ KERNEL const uint8_t *block_scales(int storage, const uint8_t *p, uint8_t *room 
                 return room;
         }
 #endif
+#if HAS_TQ1_0 || HAS_TQ2_0
+        if (storage == STORAGE_TQ1_0 || storage == STORAGE_TQ2_0) {
+                memset(room, 1, 256);
+                return room;
+        }
+#endif
+#if HAS_BOOKS
+        if (has_book(storage)) {
+                book_scales(storage, p, room);
+                return room;
+        }
+#endif
         return p + (has_minima(storage) ? 64 : 32);
 }
 
@@ -322,6 +371,17 @@ KERNEL void part_sums(n16 *total, int storage, const uint8_t *bytes, int with_si
         }
 }
 
+/* An offset of a block of 256 is 2 to this power. */
+KERNEL int log_of_offset(int offset)
+{
+        return offset == 1    ? 0
+               : offset == 4  ? 2
+               : offset == 16 ? 4
+               : offset == 32 ? 5
+               : offset == 64 ? 6
+                              : 7;
+}
+
 /* total[i] = the sum over a block of 256 of the dots of each part times its scales. */
 KERNEL void scaled_dots(n16 *total, int storage, const uint8_t *p, const int8_t *const *x, int k,
                         int64_t block, int rows)
@@ -330,6 +390,13 @@ KERNEL void scaled_dots(n16 *total, int storage, const uint8_t *p, const int8_t 
         const int steps = part_steps(storage), parts = code_steps(storage) / steps, with_sign = !has_minima(storage),
                   offset = dot_offset(storage);
         const uint8_t *scales = block_scales(storage, p, room), *codes = block_codes(storage, p);
+#if HAS_BOOKS || HAS_TQ1_0
+        uint8_t lines[64 * 64];
+        if (is_expanded(storage)) {
+                expand_block(lines, storage, p);
+                codes = lines;
+        }
+#endif
         UNROLL_ROWS
         for (int i = 0; i < rows; i++)
                 total[i] = n_set1(0);
@@ -337,7 +404,7 @@ KERNEL void scaled_dots(n16 *total, int storage, const uint8_t *p, const int8_t 
                 part_sums(total, storage, scales, with_sign, x, k, block, rows);
                 UNROLL_ROWS
                 for (int i = 0; i < rows; i++)
-                        total[i] = n_minus_shifted(total[i], offset == 4 ? 2 : offset == 32 ? 5 : 7);
+                        total[i] = n_minus_shifted(total[i], log_of_offset(offset));
         }
         for (int part = 0; part < 256 / steps; part += parts, codes += code_bytes(storage)) {
                 UNROLL
@@ -360,7 +427,8 @@ KERNEL void add_scaled_dots(v16 *sum, int storage, const uint8_t *p, const int8_
         UNROLL_ROWS
         for (int i = 0; i < rows; i++)
                 sum[i] = v_fma(v_of_n(total[i]),
-                               v_mul(v_load_f16(half), v_set1(codes_of_256(x[i], k, block)->scale)), sum[i]);
+                               v_mul(v_load_f16(half), v_set1(book_factor(storage) * codes_of_256(x[i], k, block)->scale)),
+                               sum[i]);
         if (!has_minima(storage))
                 return;
         part_sums(total, storage, block_minima(storage, p, room), 0, x, k, block, rows);

@@ -48,7 +48,7 @@ KERNEL __m512i n_signed_words(c64 w, const int8_t *x)
 
 KERNEL n16 n_scaled_dots(n16 total, const c64 *line, int lines, int with_sign, int most, const int8_t *x, c64 scales)
 {
-        const int fit = with_sign ? 1 : lines * most * 254 <= INT16_MAX ? lines : most * 1016 <= INT16_MAX ? 4 : 2;
+        const int fit = with_sign || most > 64 ? 1 : lines * most * 254 <= INT16_MAX ? lines : most * 1016 <= INT16_MAX ? 4 : 2;
         UNROLL
         for (int i = 0; i < lines; i += fit)
                 total = n_add_words(total, with_sign ? n_signed_words(line[i], x + 4 * i) : n_words(line + i, fit, x + 4 * i), scales);

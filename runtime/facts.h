@@ -29,12 +29,25 @@
 #define HAS_Q5_1 1
 #define HAS_MXFP4 1
 #define HAS_IQ4_NL 1
+#define HAS_NVFP4 1
 #define HAS_Q2_K 1
 #define HAS_Q3_K 1
 #define HAS_Q4_K 1
 #define HAS_Q5_K 1
 #define HAS_Q6_K 1
 #define HAS_IQ4_XS 1
+#define HAS_TQ1_0 1
+#define HAS_TQ2_0 1
+#define HAS_IQ3_XXS 1
+#define HAS_IQ3_S 1
+#define HAS_IQ2_XXS 1
+#define HAS_IQ2_XS 1
+#define HAS_IQ2_S 1
+#define HAS_IQ1_S 1
+#define HAS_IQ1_M 1
+
+/* Some weights have code books (book_values.h). */
+#define HAS_BOOKS 1
 
 /* Products of several rows with weights in blocks use AMX (amx.h). */
 #if !defined(HAS_AMX)

@@ -64,6 +64,41 @@ KERNEL c64 c_or(c64 a, c64 b)
         return (c64){_mm256_or_si256(a.lo, b.lo), _mm256_or_si256(a.hi, b.hi)};
 }
 
+KERNEL c64 c_words(const uint8_t *p)
+{
+        const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
+        return (c64){_mm256_cvtepu8_epi32(x), _mm256_cvtepu8_epi32(_mm_srli_si128(x, 8))};
+}
+
+KERNEL c64 c_shift(c64 x, int by)
+{
+        return by < 0 ? (c64){_mm256_srli_epi32(x.lo, -by), _mm256_srli_epi32(x.hi, -by)}
+                      : (c64){_mm256_slli_epi32(x.lo, by), _mm256_slli_epi32(x.hi, by)};
+}
+
+KERNEL c64 c_and(c64 x, uint32_t mask)
+{
+        const __m256i m = _mm256_set1_epi32((int32_t)mask);
+        return (c64){_mm256_and_si256(x.lo, m), _mm256_and_si256(x.hi, m)};
+}
+
+KERNEL c64 c_xor(c64 a, c64 b)
+{
+        return (c64){_mm256_xor_si256(a.lo, b.lo), _mm256_xor_si256(a.hi, b.hi)};
+}
+
+KERNEL c64 c_add(c64 a, c64 b)
+{
+        return (c64){_mm256_add_epi32(a.lo, b.lo), _mm256_add_epi32(a.hi, b.hi)};
+}
+
+KERNEL c64 c_book(const uint16_t *book, c64 index)
+{
+        const int *from = (const int *)(const void *)book;
+        return c_and((c64){_mm256_i32gather_epi32(from, index.lo, 2), _mm256_i32gather_epi32(from, index.hi, 2)},
+                     0xffff);
+}
+
 /* Four activations in every lane. */
 KERNEL __m256i n_four(const int8_t *x)
 {

@@ -53,6 +53,36 @@ KERNEL c64 c_or(c64 a, c64 b)
         return _mm512_or_si512(a, b);
 }
 
+KERNEL c64 c_words(const uint8_t *p)
+{
+        return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+
+KERNEL c64 c_shift(c64 x, int by)
+{
+        return by < 0 ? _mm512_srli_epi32(x, (unsigned)-by) : _mm512_slli_epi32(x, (unsigned)by);
+}
+
+KERNEL c64 c_and(c64 x, uint32_t mask)
+{
+        return _mm512_and_si512(x, _mm512_set1_epi32((int32_t)mask));
+}
+
+KERNEL c64 c_xor(c64 a, c64 b)
+{
+        return _mm512_xor_si512(a, b);
+}
+
+KERNEL c64 c_add(c64 a, c64 b)
+{
+        return _mm512_add_epi32(a, b);
+}
+
+KERNEL c64 c_book(const uint16_t *book, c64 index)
+{
+        return c_and(_mm512_i32gather_epi32(index, book, 2), 0xffff);
+}
+
 /* Four activations in every lane. */
 KERNEL __m512i n_four(const int8_t *x)
 {

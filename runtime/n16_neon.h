@@ -69,6 +69,51 @@ KERNEL c64 c_or(c64 a, c64 b)
         return a;
 }
 
+KERNEL c64 c_words(const uint8_t *p)
+{
+        const uint8x16_t x = vld1q_u8(p);
+        const uint16x8_t lo = vmovl_u8(vget_low_u8(x)), hi = vmovl_high_u8(x);
+        return (c64){{vreinterpretq_u8_u32(vmovl_u16(vget_low_u16(lo))), vreinterpretq_u8_u32(vmovl_high_u16(lo)),
+                      vreinterpretq_u8_u32(vmovl_u16(vget_low_u16(hi))), vreinterpretq_u8_u32(vmovl_high_u16(hi))}};
+}
+
+KERNEL c64 c_shift(c64 x, int by)
+{
+        for (int i = 0; i < 4; i++)
+                x.q[i] = vreinterpretq_u8_u32(vshlq_u32(vreinterpretq_u32_u8(x.q[i]), vdupq_n_s32(by)));
+        return x;
+}
+
+KERNEL c64 c_and(c64 x, uint32_t mask)
+{
+        for (int i = 0; i < 4; i++)
+                x.q[i] = vandq_u8(x.q[i], vreinterpretq_u8_u32(vdupq_n_u32(mask)));
+        return x;
+}
+
+KERNEL c64 c_xor(c64 a, c64 b)
+{
+        for (int i = 0; i < 4; i++)
+                a.q[i] = veorq_u8(a.q[i], b.q[i]);
+        return a;
+}
+
+KERNEL c64 c_add(c64 a, c64 b)
+{
+        for (int i = 0; i < 4; i++)
+                a.q[i] = vreinterpretq_u8_u32(vaddq_u32(vreinterpretq_u32_u8(a.q[i]), vreinterpretq_u32_u8(b.q[i])));
+        return a;
+}
+
+KERNEL c64 c_book(const uint16_t *book, c64 index)
+{
+        uint32_t word[16];
+        memcpy(word, &index, 64);
+        for (int i = 0; i < 16; i++)
+                word[i] = book[word[i]];
+        return c_load((const uint8_t *)word);
+}
+
 /* Four activations in every lane. */
 KERNEL int8x16_t n_four(const int8_t *x)
 {

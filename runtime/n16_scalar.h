@@ -81,6 +81,65 @@ KERNEL c64 c_or(c64 a, c64 b)
         return a;
 }
 
+/* Lane i as a number of 32 bits: byte 4 i is its lowest. */
+KERNEL uint32_t c_word(const c64 *x, int i)
+{
+        const uint8_t *b = x->byte + 4 * i;
+        return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+KERNEL void c_put_word(c64 *x, int i, uint32_t word)
+{
+        for (int j = 0; j < 4; j++)
+                x->byte[4 * i + j] = (uint8_t)(word >> 8 * j);
+}
+
+/* Sixteen bytes as such numbers. */
+KERNEL c64 c_words(const uint8_t *p)
+{
+        c64 r;
+        for (int i = 0; i < 16; i++)
+                c_put_word(&r, i, p[i]);
+        return r;
+}
+
+/* Numbers of 32 bits, shifted left, or if `by` is negative right. */
+KERNEL c64 c_shift(c64 x, int by)
+{
+        for (int i = 0; i < 16; i++)
+                c_put_word(&x, i, by < 0 ? c_word(&x, i) >> -by : c_word(&x, i) << by);
+        return x;
+}
+
+KERNEL c64 c_and(c64 x, uint32_t mask)
+{
+        for (int i = 0; i < 16; i++)
+                c_put_word(&x, i, c_word(&x, i) & mask);
+        return x;
+}
+
+KERNEL c64 c_xor(c64 a, c64 b)
+{
+        for (int i = 0; i < 64; i++)
+                a.byte[i] ^= b.byte[i];
+        return a;
+}
+
+KERNEL c64 c_add(c64 a, c64 b)
+{
+        for (int i = 0; i < 16; i++)
+                c_put_word(&a, i, c_word(&a, i) + c_word(&b, i));
+        return a;
+}
+
+/* book[each number].  The book has one more number than can be asked for. */
+KERNEL c64 c_book(const uint16_t *book, c64 index)
+{
+        for (int i = 0; i < 16; i++)
+                c_put_word(&index, i, book[c_word(&index, i)]);
+        return index;
+}
+
 /* Two numbers of 16 bits for each lane: those of a and of b, bytes without a sign or with one. */
 KERNEL c64 c_pairs(const uint8_t a[16], const uint8_t b[16], int with_sign)
 {

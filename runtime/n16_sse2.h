@@ -77,6 +77,51 @@ KERNEL c64 c_or(c64 a, c64 b)
         return a;
 }
 
+KERNEL c64 c_words(const uint8_t *p)
+{
+        const __m128i x = n_load(p), none = _mm_setzero_si128();
+        const __m128i lo = _mm_unpacklo_epi8(x, none), hi = _mm_unpackhi_epi8(x, none);
+        return (c64){{_mm_unpacklo_epi16(lo, none), _mm_unpackhi_epi16(lo, none), _mm_unpacklo_epi16(hi, none),
+                      _mm_unpackhi_epi16(hi, none)}};
+}
+
+KERNEL c64 c_shift(c64 x, int by)
+{
+        for (int i = 0; i < 4; i++)
+                x.q[i] = by < 0 ? _mm_srli_epi32(x.q[i], -by) : _mm_slli_epi32(x.q[i], by);
+        return x;
+}
+
+KERNEL c64 c_and(c64 x, uint32_t mask)
+{
+        for (int i = 0; i < 4; i++)
+                x.q[i] = _mm_and_si128(x.q[i], _mm_set1_epi32((int32_t)mask));
+        return x;
+}
+
+KERNEL c64 c_xor(c64 a, c64 b)
+{
+        for (int i = 0; i < 4; i++)
+                a.q[i] = _mm_xor_si128(a.q[i], b.q[i]);
+        return a;
+}
+
+KERNEL c64 c_add(c64 a, c64 b)
+{
+        for (int i = 0; i < 4; i++)
+                a.q[i] = _mm_add_epi32(a.q[i], b.q[i]);
+        return a;
+}
+
+KERNEL c64 c_book(const uint16_t *book, c64 index)
+{
+        uint32_t word[16];
+        memcpy(word, &index, 64);
+        for (int i = 0; i < 16; i++)
+                word[i] = book[word[i]];
+        return c_load((const uint8_t *)word);
+}
+
 KERNEL c64 c_pairs(const uint8_t a[16], const uint8_t b[16], int with_sign)
 {
         const __m128i none = _mm_setzero_si128();

@@ -70,6 +70,50 @@ KERNEL c64 c_or(c64 a, c64 b)
         return a;
 }
 
+KERNEL c64 c_words(const uint8_t *p)
+{
+        const v128_t x = wasm_v128_load(p), lo = wasm_u16x8_extend_low_u8x16(x), hi = wasm_u16x8_extend_high_u8x16(x);
+        return (c64){{wasm_u32x4_extend_low_u16x8(lo), wasm_u32x4_extend_high_u16x8(lo), wasm_u32x4_extend_low_u16x8(hi),
+                      wasm_u32x4_extend_high_u16x8(hi)}};
+}
+
+KERNEL c64 c_shift(c64 x, int by)
+{
+        for (int i = 0; i < 4; i++)
+                x.q[i] = by < 0 ? wasm_u32x4_shr(x.q[i], (uint32_t)-by) : wasm_i32x4_shl(x.q[i], (uint32_t)by);
+        return x;
+}
+
+KERNEL c64 c_and(c64 x, uint32_t mask)
+{
+        for (int i = 0; i < 4; i++)
+                x.q[i] = wasm_v128_and(x.q[i], wasm_i32x4_splat((int32_t)mask));
+        return x;
+}
+
+KERNEL c64 c_xor(c64 a, c64 b)
+{
+        for (int i = 0; i < 4; i++)
+                a.q[i] = wasm_v128_xor(a.q[i], b.q[i]);
+        return a;
+}
+
+KERNEL c64 c_add(c64 a, c64 b)
+{
+        for (int i = 0; i < 4; i++)
+                a.q[i] = wasm_i32x4_add(a.q[i], b.q[i]);
+        return a;
+}
+
+KERNEL c64 c_book(const uint16_t *book, c64 index)
+{
+        uint32_t word[16];
+        memcpy(word, &index, 64);
+        for (int i = 0; i < 16; i++)
+                word[i] = book[word[i]];
+        return c_load((const uint8_t *)word);
+}
+
 KERNEL c64 c_pairs(const uint8_t a[16], const uint8_t b[16], int with_sign)
 {
         const v128_t x = wasm_v128_load(a), y = wasm_v128_load(b);

@@ -34,17 +34,37 @@
 
 #define STORAGE_IQ4_NL 9
 
-#define STORAGE_Q2_K 10
+#define STORAGE_NVFP4 10
 
-#define STORAGE_Q3_K 11
+#define STORAGE_Q2_K 11
 
-#define STORAGE_Q4_K 12
+#define STORAGE_Q3_K 12
 
-#define STORAGE_Q5_K 13
+#define STORAGE_Q4_K 13
 
-#define STORAGE_Q6_K 14
+#define STORAGE_Q5_K 14
 
-#define STORAGE_IQ4_XS 15
+#define STORAGE_Q6_K 15
+
+#define STORAGE_IQ4_XS 16
+
+#define STORAGE_TQ1_0 17
+
+#define STORAGE_TQ2_0 18
+
+#define STORAGE_IQ3_XXS 19
+
+#define STORAGE_IQ3_S 20
+
+#define STORAGE_IQ2_XXS 21
+
+#define STORAGE_IQ2_XS 22
+
+#define STORAGE_IQ2_S 23
+
+#define STORAGE_IQ1_S 24
+
+#define STORAGE_IQ1_M 25
 
 /* Only within a product: f16 that v_are_finite_f16() has checked. */
 #define STORAGE_FINITE_F16 (-1)
@@ -63,6 +83,8 @@
 
 #define BLOCK_IQ4_NL 288
 
+#define BLOCK_NVFP4 288
+
 #define BLOCK_Q2_K 1344
 
 #define BLOCK_Q3_K 1760
@@ -74,6 +96,24 @@
 #define BLOCK_Q6_K 3360
 
 #define BLOCK_IQ4_XS 2208
+
+#define BLOCK_TQ1_0 864
+
+#define BLOCK_TQ2_0 1056
+
+#define BLOCK_IQ3_XXS 1568
+
+#define BLOCK_IQ3_S 1760
+
+#define BLOCK_IQ2_XXS 1056
+
+#define BLOCK_IQ2_XS 1184
+
+#define BLOCK_IQ2_S 1312
+
+#define BLOCK_IQ1_S 800
+
+#define BLOCK_IQ1_M 896
 
 /* Number of indices of k in a step: a block's. */
 KERNEL int64_t step_values(int storage)
@@ -106,6 +146,9 @@ KERNEL int64_t bytes_of_block(int storage)
 #if HAS_IQ4_NL
         case STORAGE_IQ4_NL: return BLOCK_IQ4_NL;
 #endif
+#if HAS_NVFP4
+        case STORAGE_NVFP4: return BLOCK_NVFP4;
+#endif
 #if HAS_Q2_K
         case STORAGE_Q2_K: return BLOCK_Q2_K;
 #endif
@@ -123,6 +166,33 @@ KERNEL int64_t bytes_of_block(int storage)
 #endif
 #if HAS_IQ4_XS
         case STORAGE_IQ4_XS: return BLOCK_IQ4_XS;
+#endif
+#if HAS_TQ1_0
+        case STORAGE_TQ1_0: return BLOCK_TQ1_0;
+#endif
+#if HAS_TQ2_0
+        case STORAGE_TQ2_0: return BLOCK_TQ2_0;
+#endif
+#if HAS_IQ3_XXS
+        case STORAGE_IQ3_XXS: return BLOCK_IQ3_XXS;
+#endif
+#if HAS_IQ3_S
+        case STORAGE_IQ3_S: return BLOCK_IQ3_S;
+#endif
+#if HAS_IQ2_XXS
+        case STORAGE_IQ2_XXS: return BLOCK_IQ2_XXS;
+#endif
+#if HAS_IQ2_XS
+        case STORAGE_IQ2_XS: return BLOCK_IQ2_XS;
+#endif
+#if HAS_IQ2_S
+        case STORAGE_IQ2_S: return BLOCK_IQ2_S;
+#endif
+#if HAS_IQ1_S
+        case STORAGE_IQ1_S: return BLOCK_IQ1_S;
+#endif
+#if HAS_IQ1_M
+        case STORAGE_IQ1_M: return BLOCK_IQ1_M;
 #endif
         default: return 0;
         }

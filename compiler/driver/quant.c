@@ -115,7 +115,8 @@ static const char *types(char *to, size_t room)
 {
         size_t n = 0;
         for (Storage s = 0; s < WEIGHT_STORAGES && n < room; s++)
-                n += (size_t)snprintf(to + n, room - n, "%s%s", s ? ", " : "", storage_info[s].text);
+                if (storage_can_be_made(s))
+                        n += (size_t)snprintf(to + n, room - n, "%s%s", s ? ", " : "", storage_info[s].text);
         for (int i = 0; i < MIXTURES && n < room; i++)
                 n += (size_t)snprintf(to + n, room - n, "%s%s", i ? ", " : "; the first also of auto:BITS, ",
                                       mixture_table[i].name);
@@ -142,6 +143,11 @@ bool quant_fits(const char *list, char why[QUANT_WHY])
                 if (c.storage == STORAGE_COUNT && (c.mixture < 0 || at != list))
                         return snprintf(why, QUANT_WHY, "a type is one of %s, not %.*s",
                                         types(all, sizeof all), (int)(c.type_n < 40 ? c.type_n : 40), c.type),
+                               false;
+                if (c.storage != STORAGE_COUNT && !storage_can_be_made(c.storage))
+                        return snprintf(why, QUANT_WHY,
+                                        "lathe reads %s from a GGUF, but cannot make it: a type is one of %s",
+                                        storage_info[c.storage].text, types(all, sizeof all)),
                                false;
                 if (c.path_n == 0 && at != list)
                         return snprintf(why, QUANT_WHY, "after the first type come PATH=TYPE, not only %.*s",

@@ -12,7 +12,7 @@
 #include "emit_private.h"
 
 /* Version of the layout of blocks in runtime/block_values.h. */
-enum { BLOCK_LAYOUTS = 3 };
+enum { BLOCK_LAYOUTS = 4 };
 
 uint64_t layout_hash(const Plan *p)
 {

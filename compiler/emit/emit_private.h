@@ -8,10 +8,10 @@
 
 /* Files of runtime/ with a plan's kernels for a target, in the order of their dependencies. */
 #define KERNEL_FILES(t)                                                                                      \
-        (t)->vector, "math.h", "rows.h", "wide.h", "narrow.h", "kept.h", "tile.h", "block_values.h",         \
-                (t)->integers, (t)->dot, "blocks.h", "amx.h", "matmul.h", "contraction_call.h", "contraction.h",      \
-                "attention_call.h", "attention.h", "attention_mixed.h", "attention_chosen.h",                \
-                "scan_state.h", "scan.h"
+        (t)->vector, "math.h", "rows.h", "wide.h", "narrow.h", "kept.h", "tile.h", "book_tables.h",          \
+                "book_values.h", "block_values.h", (t)->integers, (t)->dot, "books.h", "blocks.h", "amx.h",  \
+                "matmul.h", "contraction_call.h", "contraction.h", "attention_call.h", "attention.h",        \
+                "attention_mixed.h", "attention_chosen.h", "scan_state.h", "scan.h"
 
 typedef struct {
         Plan *plan;

@@ -66,6 +66,14 @@ static bool has_blocks_of(const KernelUses *u, int steps)
         return false;
 }
 
+/* Whether a weight has a code book. */
+static bool has_books(const KernelUses *u)
+{
+        return u->storage[STORAGE_IQ3_XXS] || u->storage[STORAGE_IQ3_S] || u->storage[STORAGE_IQ2_XXS] ||
+               u->storage[STORAGE_IQ2_XS] || u->storage[STORAGE_IQ2_S] || u->storage[STORAGE_IQ1_S] ||
+               u->storage[STORAGE_IQ1_M];
+}
+
 static bool is_odd(int panels)
 {
         return panels == 2 || panels == 3;
@@ -155,6 +163,7 @@ static bool prescribes(const Emit *e)
         FACT(BLOCKS_OF_32, has_blocks_of(&u, 32))                                                            \
         FACT(BLOCKS_OF_256, has_blocks_of(&u, 256))                                                          \
         FACT(AMX, blocks &&target_has_amx(p->target))                                                        \
+        FACT(BOOKS, has_books(&u))                                                                           \
         FACT(ACTIVE_ROWS, u.active_rows)                                                                     \
         FACT(KEY_ROWS, u.key_rows)                                                                           \
         FACT(KEY_TILES, u.key_tiles)                                                                         \

@@ -2,7 +2,7 @@
  * Storage types of weights in blocks, one row each: ROW(of, NAME, name, steps, bytes, halves).  `of` is passed on to each row.
  *
  *   NAME    its name: STORAGE_NAME here and in runtime/tile.h, CK_NAME of weights/types.def, HAS_NAME of the facts
- *   name    in text, as a type of --quant; put_name() in weights/panel_blocks.c makes its blocks
+ *   name    in text, and in --quant if weights/types.def has a quantiser; put_name() in weights/panel_blocks.c makes its blocks
  *   steps   of k in a block of 16 outputs; activations that are multiplied by it are quantised in groups of this size
  *   bytes   of this block, as BLOCK_NAME in runtime/tile.h
  *   halves  bytes at its beginning that are 16-bit numbers
@@ -20,11 +20,21 @@
         ROW(of, Q5_1, q5_1, 32, 384, 64)                                                                     \
         ROW(of, MXFP4, mxfp4, 32, 288, 32)                                                                   \
         ROW(of, IQ4_NL, iq4_nl, 32, 288, 32)                                                                 \
+        ROW(of, NVFP4, nvfp4, 32, 288, 0)                                                                    \
         ROW(of, Q2_K, q2_k, 256, 1344, 64)                                                                   \
         ROW(of, Q3_K, q3_k, 256, 1760, 32)                                                                   \
         ROW(of, Q4_K, q4_k, 256, 2368, 64)                                                                   \
         ROW(of, Q5_K, q5_k, 256, 2880, 64)                                                                   \
         ROW(of, Q6_K, q6_k, 256, 3360, 32)                                                                   \
-        ROW(of, IQ4_XS, iq4_xs, 256, 2208, 32)
+        ROW(of, IQ4_XS, iq4_xs, 256, 2208, 32)                                                               \
+        ROW(of, TQ1_0, tq1_0, 256, 864, 32)                                                                  \
+        ROW(of, TQ2_0, tq2_0, 256, 1056, 32)                                                                 \
+        ROW(of, IQ3_XXS, iq3_xxs, 256, 1568, 32)                                                             \
+        ROW(of, IQ3_S, iq3_s, 256, 1760, 32)                                                                 \
+        ROW(of, IQ2_XXS, iq2_xxs, 256, 1056, 32)                                                             \
+        ROW(of, IQ2_XS, iq2_xs, 256, 1184, 32)                                                               \
+        ROW(of, IQ2_S, iq2_s, 256, 1312, 32)                                                                 \
+        ROW(of, IQ1_S, iq1_s, 256, 800, 32)                                                                  \
+        ROW(of, IQ1_M, iq1_m, 256, 896, 32)
 
 #endif

@@ -49,9 +49,12 @@
 #include "narrow.h"
 #include "kept.h"
 #include "tile.h"
+#include "book_tables.h"
+#include "book_values.h"
 #include "block_values.h"
 #include KERNELS_INTEGERS
 #include KERNELS_DOT
+#include "books.h"
 #include "blocks.h"
 #if HAS_AMX
 #include "amx.h"

@@ -1,7 +1,7 @@
 /* Packing: writes weights and tables in the plan's layout.  Weights are streamed, block by block of their
  * file. */
 #define _DEFAULT_SOURCE /* madvise */
-#include "weights.h"
+#include "weight_map_private.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -193,9 +193,9 @@ static void put_counted(void *slot, int64_t first, int64_t step, int64_t n, cons
 static bool pack_blocks(const Buffer *b, Weights *from, int64_t slot, char *to)
 {
         const Weight *w = b->weight;
-        const StorageInfo *info = &storage_info[b->storage];
         const int64_t rows = w->type.dim[1 - w->contracted].fixed,
-                      depth = w->type.dim[w->contracted].fixed / info->codes;
+                      values = ck_type_values(storage_type(b->storage)),
+                      depth = w->type.dim[w->contracted].fixed / values;
         const int64_t bytes = weight_blocks_size(w) / rows;
         uint8_t *block = malloc((size_t)(rows * bytes));
         const bool good = block && weights_blocks(from, w, slot, block);
@@ -205,7 +205,7 @@ static bool pack_blocks(const Buffer *b, Weights *from, int64_t slot, char *to)
                         for (int i = 0; i < LANES; i++)
                                 lane[i] = row + i < rows ? block + (row + i) * bytes + d * (bytes / depth)
                                                          : NULL;
-                        int64_t at = b->layout.offset + row / LANES * b->layout.tile + d * info->values;
+                        int64_t at = b->layout.offset + row / LANES * b->layout.tile + d * values * LANES;
                         panel_block(b->storage, lane, (uint8_t *)to + storage_size(b->storage, at));
                 }
         free(block);

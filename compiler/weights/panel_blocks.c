@@ -2,10 +2,10 @@
  * runtime/block_values.h. */
 #include <string.h>
 
-#include "weights.h"
+#include "weight_map_private.h"
+#include "panel_blocks_private.h"
 
-/* Copies the 16-bit factors of a block. */
-static void put_factors(const uint8_t *from, int n, int64_t lane, uint8_t *to)
+void put_factors(const uint8_t *from, int n, int64_t lane, uint8_t *to)
 {
         for (int64_t i = 0; i < n; i++)
                 memcpy(to + 32 * i + 2 * lane, from + 2 * i, 2);
@@ -17,8 +17,7 @@ static void put_nibble(uint8_t *lines, int64_t step, int64_t lane, int code)
         lines[step / 8 * 64 + 4 * lane + step % 4] |= (uint8_t)(code << (step & 4));
 }
 
-/* Stores n bits of code `step` in 64 bytes that have such bits of 8 / n lines. */
-static void put_bits(uint8_t *lines, int64_t step, int64_t lane, int n, int bits)
+void put_bits(uint8_t *lines, int64_t step, int64_t lane, int n, int bits)
 {
         lines[4 * lane + step % 4] |= (uint8_t)(bits << n * (step / 4));
 }
@@ -174,13 +173,38 @@ static void put_iq4_xs(const uint8_t *from, int64_t lane, uint8_t *to)
         }
 }
 
+/* Two blocks of 32 from one of 64.  The scale 0x7f is 0, and the bit of the sign has no effect. */
+static void put_nvfp4(const uint8_t *from, int64_t lane, uint8_t *to)
+{
+        for (int64_t i = 0; i < 4; i++)
+                to[i / 2 * 288 + i % 2 * 16 + lane] = from[i] == 0x7f ? 0 : from[i] & 0x7f;
+        for (int64_t i = 0; i < 64; i++)
+                put_nibble(to + i / 32 * 288 + 32, i % 32, lane,
+                           from[4 + i / 16 * 8 + i % 8] >> (i % 16 < 8 ? 0 : 4) & 15);
+}
+
+static void put_tq1_0(const uint8_t *from, int64_t lane, uint8_t *to)
+{
+        put_factors(from + 52, 1, lane, to);
+        for (int64_t i = 0; i < 52; i++)
+                to[32 + i / 4 * 64 + 4 * lane + i % 4] = from[i];
+}
+
+static void put_tq2_0(const uint8_t *from, int64_t lane, uint8_t *to)
+{
+        put_factors(from + 64, 1, lane, to);
+        for (int i = 0; i < 256; i++)
+                put_bits(to + 32 + (int64_t)(i / 16) * 64, i % 16, lane, 2, two_bits_k(from, i));
+}
+
 void panel_block(Storage s, const uint8_t *const row[16], uint8_t *to)
 {
 #define PUT(of, NAME, name, ...) [STORAGE_##NAME] = put_##name,
         static void (*const put[WEIGHT_STORAGES])(const uint8_t *from, int64_t lane,
                                                   uint8_t *to) = {BLOCK_STORAGES(PUT, )};
 #undef PUT
-        memset(to, 0, (size_t)storage_info[s].bytes);
+        memset(to, 0,
+               (size_t)(storage_info[s].bytes * ck_type_values(storage_type(s)) / storage_info[s].codes));
         for (int lane = 0; lane < LANES; lane++)
                 if (row[lane])
                         put[s](row[lane], lane, to);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "adapter_private.h"
+#include "book_types_private.h"
 #include "scaled_private.h"
 
 enum {

@@ -12,7 +12,7 @@
 typedef struct {
         int64_t rows, depth;    /* depth: blocks per row */
         int64_t row_step, step; /* in the row-major slot: from row to row, and along the contracted axis */
-        int steps;              /* values of a block */
+        int steps;              /* values of a block in a file */
         CkType type;
         int64_t bytes;
 } Blocks;
@@ -21,7 +21,8 @@ static Blocks blocks_of(const Weight *w)
 {
         const int64_t last = w->type.dim[1].fixed;
         const bool along = w->contracted == 1;
-        Blocks b = {.steps = storage_info[w->storage].codes, .type = storage_type(w->storage)};
+        Blocks b = {.type = storage_type(w->storage)};
+        b.steps = ck_type_values(b.type);
         b.rows = w->type.dim[1 - w->contracted].fixed;
         b.depth = w->type.dim[w->contracted].fixed / b.steps;
         b.row_step = along ? last : 1;

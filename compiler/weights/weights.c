@@ -32,6 +32,11 @@ CkType storage_type(Storage s)
         return file_type[s];
 }
 
+bool storage_can_be_made(Storage s)
+{
+        return s < WEIGHT_STORAGES && (!is_in_blocks(s) || can_quantise(file_type[s]));
+}
+
 /* The type that holds the numbers of another exactly, of those that weights are stored in. */
 static CkType exact_type(CkType type)
 {
@@ -46,8 +51,9 @@ static Storage storage_of_piece(const Weights *weights, const Piece *p)
                 return STORAGE_F32;
         for (Storage s = 0; s < WEIGHT_STORAGES; s++)
                 if (file_type[s] == exact_type(weights->tensor[p->published]->dtype))
-                        return !is_in_blocks(s) || piece_keeps_blocks(p, storage_info[s].codes) ? s
-                                                                                                : STORAGE_F32;
+                        return !is_in_blocks(s) || piece_keeps_blocks(p, ck_type_values(file_type[s]))
+                                       ? s
+                                       : STORAGE_F32;
         return STORAGE_F32;
 }
 
@@ -61,7 +67,7 @@ static bool may_be_narrow(const Weight *w)
 static bool divides(const Weight *w, Storage s)
 {
         return !is_in_blocks(s) ||
-               (w->contracted >= 0 && w->type.dim[w->contracted].fixed % storage_info[s].codes == 0);
+               (w->contracted >= 0 && w->type.dim[w->contracted].fixed % ck_type_values(file_type[s]) == 0);
 }
 
 bool weight_may_be(const Weight *w, Storage storage)

@@ -234,6 +234,8 @@ Storage weight_exact(const Weights *weights, const Weight *w, int64_t slot);
 /* The storage type of a slot that is `exact` if `asked` is requested. */
 Storage weight_rounded(const Weight *w, Storage exact, Storage asked);
 bool weight_may_be(const Weight *w, Storage storage); /* whether its numbers can have this type */
+bool storage_can_be_made(
+        Storage s); /* whether --quant can ask for it: floats, or blocks that have a quantiser */
 /* Rounds a matrix to this storage type from now on; other weights remain floats.  If blocks do not divide
  * the contracted axis, it becomes q8_0, whose blocks are short, or remains unchanged. */
 void weight_round(Weight *w, Storage storage);

@@ -23,10 +23,13 @@
 #include "../../runtime/narrow.h"
 #include "../../runtime/kept.h"
 #include "../../runtime/tile.h"
+#include "../../runtime/book_tables.h"
+#include "../../runtime/book_values.h"
 #include "../../runtime/block_values.h"
 
 #include "n16.h"
 
+#include "../../runtime/books.h"
 #include "../../runtime/blocks.h"
 #if HAS_AMX
 #include "../../runtime/amx.h"

@@ -51,9 +51,9 @@ static void verdict(bool good, const char *what, const char *storage, const char
         failed |= !good;
 }
 
-/* One product: blocks [OUTPUTS][DEPTH / steps] as a file has them, their values, and panels. */
+/* One product: blocks [OUTPUTS][DEPTH / values] as a file has them, their values, and panels. */
 typedef struct {
-        int k, steps;
+        int k, steps; /* steps: of a block of the panels */
         uint8_t *block, *panel;
         float *value; /* [OUTPUTS][k] */
         float x[ROWS * DEPTH];
@@ -62,14 +62,23 @@ typedef struct {
 /* Where a block has scales in f16, and how many. */
 static void set_scales(Storage s, uint8_t *block)
 {
-        const int at = s == STORAGE_Q2_K ? 80 : s == STORAGE_Q3_K ? 108 : s == STORAGE_Q6_K ? 208 : 0;
-        const int n = s == STORAGE_MXFP4 ? 0 : storage_info[s].halves / 32;
+        const int at = s == STORAGE_Q2_K    ? 80
+                       : s == STORAGE_Q3_K  ? 108
+                       : s == STORAGE_Q6_K  ? 208
+                       : s == STORAGE_TQ1_0 ? 52
+                       : s == STORAGE_TQ2_0 ? 64
+                                            : 0;
+        const int n = s == STORAGE_MXFP4 || s == STORAGE_IQ1_M ? 0 : storage_info[s].halves / 32;
         for (int i = 0; i < n; i++) {
                 uint16_t half = f32_to_f16((float)(int)(random_bits() % 2001 - 1000) / 20000.0f);
                 memcpy(block + at + 2 * i, &half, 2);
         }
         if (s == STORAGE_MXFP4)
                 block[0] = (uint8_t)(120 + random_bits() % 10);
+        for (int i = 0; s == STORAGE_IQ1_M && i < 4; i++) {
+                const uint16_t half = f32_to_f16((float)(int)(random_bits() % 2001 - 1000) / 20000.0f);
+                block[49 + 2 * i] = (uint8_t)((block[49 + 2 * i] & 15) | (half >> 4 * i & 15) << 4);
+        }
 }
 
 static Product *product_new(int kind, int k)
@@ -78,7 +87,8 @@ static Product *product_new(int kind, int k)
         const Storage s = kinds[kind].storage;
         p->k = k;
         p->steps = storage_info[s].codes;
-        const int depth = k / p->steps, bytes = ck_type_bits(kinds[kind].type) / 8;
+        const int values = ck_type_values(kinds[kind].type), depth = k / values,
+                  bytes = ck_type_bits(kinds[kind].type) / 8;
         p->block = malloc((size_t)(OUTPUTS * depth * bytes));
         p->value = malloc(sizeof(float) * OUTPUTS * (size_t)k);
         p->panel = calloc(1, (size_t)storage_size(s, (int64_t)PANELS * 16 * k) + 64);
@@ -98,7 +108,7 @@ static Product *product_new(int kind, int k)
                                                  ? p->block + ((16 * panel + i) * depth + d) * bytes
                                                  : NULL;
                         panel_block(s, row,
-                                    p->panel + storage_size(s, ((int64_t)panel * k + d * p->steps) * 16));
+                                    p->panel + storage_size(s, ((int64_t)panel * k + d * values) * 16));
                 }
         for (int i = 0; i < ROWS * k; i++)
                 p->x[i] = (float)(int)(random_bits() % 20001 - 10000) / 3000.0f * (i % 97 ? 1 : 30);
@@ -253,7 +263,7 @@ int main(void)
         static Outputs first;
         for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
                 const Storage s = kinds[kind].storage;
-                Product *p = product_new((int)kind, storage_info[s].codes == 32 ? 736 : DEPTH);
+                Product *p = product_new((int)kind, storage_info[s].codes == 32 ? 704 : DEPTH);
                 int8_t *codes = aligned_alloc(64, (size_t)(ROWS * CODES_BYTES(p->k) + 63) / 64 * 64);
                 for (int i = 0; i < target_count; i++) {
                         const Target *t = &target_table[i];

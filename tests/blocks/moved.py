@@ -11,4 +11,6 @@ for block in range(0, len(data), size):
         data[block + at:block + at + 2] = struct.pack("<e", random.uniform(-0.1, 0.1))
     if kind == "MXFP4":
         data[block] = random.randrange(118, 130)
+    if kind == "IQ1_M":
+        gguf_file.set_iq1_m_factor(data, block, random.randrange(0x1400, 0x2c00))
 pathlib.Path(out).write_bytes(gguf_file.gguf([("general.architecture", gguf_file.TEXT, "it")], [("wv", [160, 512], kind, bytes(data))]))

@@ -102,6 +102,14 @@ static const CkType type_of[] = {
 };
 enum { TYPES = sizeof type_of / sizeof *type_of };
 
+/* Types that lathe reads but does not make. */
+static bool is_only_read(CkType type)
+{
+        return type == CK_NVFP4 || type == CK_TQ1_0 || type == CK_TQ2_0 || type == CK_IQ3_XXS ||
+               type == CK_IQ3_S || type == CK_IQ2_XXS || type == CK_IQ2_XS || type == CK_IQ2_S ||
+               type == CK_IQ1_S || type == CK_IQ1_M;
+}
+
 static int64_t bytes_of(CkType type)
 {
         return ck_type_bits(type) / 8;
@@ -425,10 +433,10 @@ static void check_types(void)
         for (int type = 0; type < CK_TYPE_COUNT; type++) {
                 bool has = false;
                 for (int i = 0; i < TYPES; i++)
-                        has |= type_of[i] == (CkType)type;
+                        has |= type_of[i] == (CkType)type && !is_only_read((CkType)type);
                 good &= can_quantise((CkType)type) == has && (has || refused((CkType)type, x, NULL));
         }
-        verdict(good, "quantisers of the seven types and of no other", "all types", "");
+        verdict(good, "quantisers of the types that --quant has, and of no other", "all types", "");
 }
 
 static void check(const char *path)
@@ -437,6 +445,8 @@ static void check(const char *path)
         FILE *record = fopen(path, "r");
         need(record, "no record");
         for (int t = 0; t < TYPES; t++) {
+                if (is_only_read(type_of[t]))
+                        continue;
                 for (int d = 0; d < DISTRIBUTIONS; d++) {
                         make(d, x);
                         check_recorded(record, d, type_of[t], x);
@@ -459,6 +469,8 @@ static void each(bool losses)
         static unsigned char block[N * 2];
         for (int i = 0; i < TYPES * DISTRIBUTIONS; i++) {
                 CkType type = type_of[i / DISTRIBUTIONS];
+                if (is_only_read(type))
+                        continue;
                 int d = i % DISTRIBUTIONS;
                 make(d, x);
                 quantised(type, x, NULL, block);
@@ -478,6 +490,8 @@ static void time_types(void)
         static unsigned char block[N * 2];
         make(0, x);
         for (int t = 0; t < TYPES; t++) {
+                if (is_only_read(type_of[t]))
+                        continue;
                 clock_t begun = clock();
                 int times = 0;
                 for (; clock() - begun < CLOCKS_PER_SEC; times++)
