@@ -98,7 +98,7 @@ KERNEL c64 amx_line(int storage, const uint8_t *codes, int line)
 /* Whether numbers times scales of a block of 256 fit 7 bits. */
 KERNEL int amx_planes(int storage)
 {
-        return storage == STORAGE_Q2_K ? 1 : 2;
+        return storage == STORAGE_Q2_K || storage == STORAGE_TQ1_0 || storage == STORAGE_TQ2_0 ? 1 : 2;
 }
 
 /* A line of a block of 256 times scales of 16 bits, in both halves of each lane. */
@@ -120,6 +120,13 @@ KERNEL void amx_lines_of_256(AmxLines *to, int storage, const uint8_t *p)
                   together = code_steps(storage);
         uint8_t room[256];
         const uint8_t *scales = block_scales(storage, p, room), *codes = block_codes(storage, p);
+#if HAS_BOOKS || HAS_TQ1_0
+        uint8_t expanded[64 * 64];
+        if (is_expanded(storage)) {
+                expand_block(expanded, storage, p);
+                codes = expanded;
+        }
+#endif
         for (int at = 0; at < 256; at += together, codes += code_bytes(storage)) {
                 UNROLL
                 for (int i = 0; i < together; i += 4) {
@@ -174,7 +181,7 @@ KERNEL void amx_add_scaled_dots(float *acc, int64_t acc_row, int fresh, int stor
                         total = _mm512_add_epi32(total,
                                                  _mm512_slli_epi32(_mm512_loadu_si512(dot->of[1][i]), 7));
                 v16 sum = fresh ? v_set1(0) : v_load(acc + i * acc_row);
-                sum = v_fma(v_of_n(total), v_mul(d, v_set1(x->scale)), sum);
+                sum = v_fma(v_of_n(total), v_mul(d, v_set1(book_factor(storage) * x->scale)), sum);
                 if (has_minima(storage)) {
                         n16 m = n_set1(0);
                         UNROLL

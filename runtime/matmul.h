@@ -354,8 +354,8 @@ SHARED void matmul_sums(const Matmul *m, int panel)
 KERNEL int has_few_rows(const Matmul *m, int64_t own)
 {
 #if HAS_AMX
-        if (own == AMX_ROWS)
-                return m->rows <= 4;
+        if (own == AMX_ROWS) /* halves of a block of nvfp4 have scales of their own */
+                return m->rows <= 4 || m->storage == STORAGE_NVFP4;
 #endif
         return m->rows < own || 10 * ((m->rows + 3) / 4 * 4) <= 9 * ((m->rows + own - 1) / own * own);
 }
