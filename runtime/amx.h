@@ -89,7 +89,7 @@ KERNEL void amx_dots_of_256(AmxSums *to, const int8_t *x, int64_t row, const Amx
                 AMX_STORE(1, to->of[1]);
 }
 
-/* Number `line` of a block as bytes with a sign. */
+/* Line `line` of codes as bytes with a sign. */
 KERNEL c64 amx_line(int storage, const uint8_t *codes, int line)
 {
         return _mm512_sub_epi8(code_line(storage, codes, line), _mm512_set1_epi8((char)code_offset(storage)));
@@ -104,7 +104,7 @@ KERNEL int amx_planes(int storage)
 /* A line of a block of 256 times scales of 16 bits, in both halves of each lane. */
 KERNEL void amx_scaled_line(AmxLines *to, int at, c64 line, c64 scale, int planes)
 {
-        const c64 byte = _mm512_set1_epi16(0xff), lower = _mm512_set1_epi16(127);
+        const c64 byte = _mm512_set1_epi16(0xff), lower = planes == 2 ? _mm512_set1_epi16(127) : byte;
         const c64 even = _mm512_mullo_epi16(_mm512_srai_epi16(_mm512_slli_epi16(line, 8), 8), scale),
                   odd = _mm512_mullo_epi16(_mm512_srai_epi16(line, 8), scale);
         to->line[0][at] = _mm512_or_si512(_mm512_and_si512(even, lower),
@@ -144,11 +144,9 @@ KERNEL void amx_add_dots(v16 *sum, int storage, int32_t (*dot)[16], const uint8_
                          int k, int64_t block, int last)
 {
         const uint16_t *half = (const uint16_t *)(const void *)p;
-#if HAS_MXFP4
-        const v16 d = storage == STORAGE_MXFP4 ? v_load_bf16(half) : v_load_f16(half);
-#else
-        const v16 d = v_load_f16(half);
-#endif
+        const v16 d = storage == STORAGE_MXFP4 || (has_zeros(storage) && has_bf16_scales(p))
+                              ? v_load_bf16(half)
+                              : v_load_f16(half);
         UNROLL
         for (int i = 0; i < AMX_ROWS; i++) {
                 const CodesOf32 *x = codes_of_32(codes + (i < last ? i : last) * CODES_BYTES(k), k, block);
@@ -211,20 +209,39 @@ KERNEL int64_t amx_row(const AmxPanel *a, int64_t tile)
         return row < a->last_tile ? row : a->last_tile;
 }
 
-/* Adds the products of n blocks of 32 from number `first` on, at p, 1 to AMX_BLOCKS. */
+/* The lines of group `part` of 32 steps of a block: they lie there, or are written to `to`. */
+KERNEL const void *amx_lines_of_32(c64 *to, int storage, const uint8_t *p, int part)
+{
+        if (storage == STORAGE_Q8_0)
+                return block_codes(storage, p);
+        if (has_zeros(storage)) {
+                const c64 zero =
+                        _mm512_mullo_epi32(_mm512_and_si512(c_scales(p + 32, 0, 127), _mm512_set1_epi32(15)),
+                                           _mm512_set1_epi32(0x01010101));
+                UNROLL
+                for (int j = 0; j < 8; j += 2) {
+                        const c64 two = c_load(p + 48 + 256 * part + 32 * j);
+                        to[j] = _mm512_sub_epi8(c_low(two), zero);
+                        to[j + 1] = _mm512_sub_epi8(c_high(two), zero);
+                }
+                return to;
+        }
+        UNROLL
+        for (int j = 0; j < 8; j++)
+                to[j] = amx_line(storage, block_codes(storage, p), j);
+        return to;
+}
+
+/* Adds the products of n groups of 32 steps from number `first` on, 1 to AMX_BLOCKS, whose blocks begin at p. */
 KERNEL void amx_panel_of_32(const AmxPanel *a, int storage, const uint8_t *p, int64_t first, int n, int fresh)
 {
         const int64_t row = CODES_BYTES(a->k), bytes = bytes_of_block(storage);
+        const int parts = (int)step_values(storage) / 32;
         AmxLines lines;
         AmxSums dots[2];
         const void *of[AMX_BLOCKS];
-        for (int i = 0; i < n; i++) {
-                of[i] = storage == STORAGE_Q8_0 ? (const void *)block_codes(storage, p + i * bytes)
-                                                : &lines.line[0][8 * i];
-                UNROLL
-                for (int j = 0; storage != STORAGE_Q8_0 && j < 8; j++)
-                        lines.line[0][8 * i + j] = amx_line(storage, block_codes(storage, p + i * bytes), j);
-        }
+        for (int i = 0; i < n; i++)
+                of[i] = amx_lines_of_32(&lines.line[0][8 * i], storage, p + i / parts * bytes, i % parts);
         for (int64_t tile = 0; tile <= a->tiles; tile++) {
                 const int8_t *x = a->codes + amx_row(a, tile) * row;
                 for (int i = 0; tile < a->tiles && i < n; i += 2) {
@@ -241,7 +258,7 @@ KERNEL void amx_panel_of_32(const AmxPanel *a, int storage, const uint8_t *p, in
                 for (int i = 0; i < AMX_ROWS; i++)
                         sum[i] = fresh ? v_set1(0) : v_load(acc + i * a->acc_row);
                 for (int i = 0; i < n; i++)
-                        amx_add_dots(sum, storage, dots[1 - tile % 2].of[i], p + i * bytes,
+                        amx_add_dots(sum, storage, dots[1 - tile % 2].of[i], p + i / parts * bytes,
                                      a->codes + amx_row(a, tile - 1) * row, a->k, first + i, a->rows - 1);
                 UNROLL
                 for (int i = 0; i < AMX_ROWS; i++)

@@ -1,7 +1,7 @@
 /*
  * Weights of few bits: blocks of codes with scales.
  *
- * A block is 16 outputs by 32, or 256, steps of k.  Its value at output l, step i:
+ * A block is 16 outputs by 32, 64, 128 or 256 steps of k.  Its value at output l, step i:
  *
  *      q8_0               d q               per output
  *      q4_0, q5_0         d (q - 8), d (q - 16)
@@ -14,6 +14,7 @@
  *      q3_k, q6_k         (d s) (q - 4), (d s) (q - 32)    s of each 16 steps
  *      iq4_xs             (d s) v[q]        s of each 32 steps, v as in iq4_nl
  *      tq2_0              d (q - 1)
+ *      int4_32, int4_64, int4_128    d (q - z), z from 0 to 15 per output
  *
  * Layout of a block in memory, for all 16 outputs.  Codes are in lines of four steps, [16][4].  A line of whole bytes has 64 bytes.
  * Four bits: 64 bytes have two lines, the first in the low halves.  Two bits: 64 bytes have four lines, bits 2 j are of line j.
@@ -33,6 +34,7 @@
  *      q6_k         d f16 [16]; s int8 [16][16]; of each 16 steps the lower four bits, then the upper two
  *      iq4_xs       d f16 [16]; s int8 [8][16]; four bits
  *      tq2_0        d f16 [16]; two bits
+ *      int4_32, ..  d f16 or bf16 [16]; z [16], with bit 7 set if d are bf16; four bits
  *
  * So a block is read from its first byte to its last.  Types that products expand to whole bytes are in book_values.h.
  *
@@ -216,6 +218,20 @@ KERNEL int minimum_at(int storage, const uint8_t *p, int part, int lane)
         return p[192 + 16 * part + lane];
 }
 
+/* Whether the scales of a block with zero points are bf16. */
+KERNEL int has_bf16_scales(const uint8_t *p)
+{
+        return p[32] >> 7;
+}
+
+/* One element of a block with zero points. */
+KERNEL float zeroed_at(const uint8_t *p, int step, int lane)
+{
+        const float d = has_bf16_scales(p) ? block_at_bf16(p, lane) : block_at_f16(p, lane);
+        const int code = p[48 + 64 * (step / 8) + 4 * lane + step % 4] >> (step & 4) & 15;
+        return d * (float)(code - (p[32 + lane] & 15));
+}
+
 /* One element of a block of 256. */
 KERNEL float super_at(int storage, const uint8_t *p, int step, int lane)
 {
@@ -240,6 +256,10 @@ KERNEL float block_at(int storage, const void *array, int64_t at)
 #endif
         const int steps = (int)step_values(storage), step = (int)(at / 16 % steps), lane = (int)(at % 16);
         const uint8_t *p = (const uint8_t *)array + at / (16 * steps) * bytes_of_block(storage);
+#if HAS_INT4_32 || HAS_INT4_64 || HAS_INT4_128
+        if (has_zeros(storage))
+                return zeroed_at(p, step, lane);
+#endif
 #if HAS_BLOCKS_OF_256
         if (steps == 256)
                 return super_at(storage, p, step, lane);

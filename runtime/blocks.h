@@ -234,6 +234,37 @@ KERNEL void add_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *cons
         }
 }
 
+/* The same for a block with zero points, whose steps are whole groups of 32: of each, sum[i] = fma(dot, d scale, sum[i]), where the dot is
+ * of differences of codes and zero points.  Bytes of zero points may have 128 added to them. */
+KERNEL void add_zeroed_dots(v16 *sum, int storage, const uint8_t *p, const int8_t *const *x, int k, int64_t block,
+                            int rows)
+{
+        const int parts = (int)step_values(storage) / 32, added = 128 * has_bf16_scales(p);
+        const uint16_t *half = (const uint16_t *)(const void *)p;
+        const v16 d = added ? v_load_bf16(half) : v_load_f16(half);
+        const c64 zeros = c_pairs(p + 32, p + 32, 0);
+        for (int part = 0; part < parts; part++) {
+                const uint8_t *codes = p + 48 + 256 * part;
+                const int64_t group = block * parts + part;
+                n16 dot[12];
+                UNROLL_ROWS
+                for (int i = 0; i < rows; i++) {
+                        const int32_t all = codes_of_32(x[i], k, group)->sum;
+                        dot[i] = n_add_pairs(n_set1(added * all), zeros, (const int16_t[2]){(int16_t)-all, 0});
+                }
+                turn_pairs(dot, rows);
+                UNROLL
+                for (int j = 0; j < 8; j += 2) {
+                        const c64 two = c_load(codes + 32 * j);
+                        add_lines(dot, 0, c_low(two), c_high(two), x, 32 * group + 4 * j, rows);
+                }
+                turn_pairs(dot, rows);
+                UNROLL_ROWS
+                for (int i = 0; i < rows; i++)
+                        sum[i] = v_fma(v_of_n(dot[i]), v_mul(d, v_set1(codes_of_32(x[i], k, group)->scale)), sum[i]);
+        }
+}
+
 /* The largest code of a block of 256 without a sign. */
 KERNEL int most_code(int storage)
 {
@@ -458,6 +489,12 @@ KERNEL void tile_blocks(float *acc, int64_t acc_row, const Factors *f, const int
                                 (const uint8_t *)f->w + (j * f->w_panel + p) * bytes_of_block(f->storage);
                         for (int64_t at = 0; at < f->next_step; at += 64)
                                 v_prefetch_near(f->next + j * f->next_panel + p * f->next_step + at);
+#if HAS_INT4_32 || HAS_INT4_64 || HAS_INT4_128
+                        if (has_zeros(f->storage)) {
+                                add_zeroed_dots(sum, f->storage, block, x, f->k, f->first + p, rows);
+                                continue;
+                        }
+#endif
 #if HAS_BLOCKS_OF_32 && HAS_BLOCKS_OF_256
                         if (step_values(f->storage) == 256)
                                 add_scaled_dots(sum, f->storage, block, x, f->k, f->first + p, rows);

@@ -18,7 +18,7 @@
 #define HAS_BF16_STATES 1
 #define HAS_CODES 1
 
-/* Some weights are in blocks (blocks.h); in blocks of 32 steps; of 256; of each kind. */
+/* Some weights are in blocks (blocks.h); are multiplied by groups of 32 activations; of 256; are in blocks of each kind. */
 #define HAS_BLOCKS 1
 #define HAS_BLOCKS_OF_32 1
 #define HAS_BLOCKS_OF_256 1
@@ -45,6 +45,9 @@
 #define HAS_IQ2_S 1
 #define HAS_IQ1_S 1
 #define HAS_IQ1_M 1
+#define HAS_INT4_32 1
+#define HAS_INT4_64 1
+#define HAS_INT4_128 1
 
 /* Some weights have code books (book_values.h). */
 #define HAS_BOOKS 1

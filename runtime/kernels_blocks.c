@@ -6,7 +6,7 @@
 #define STORAGES(S) BLOCK_STORAGES(TILES_OF_BLOCKS, S)
 #include "../compiler/run/kernel_files_private.h"
 
-#define HAS_SIZE(of, NAME, name, steps, bytes, halves)                                                       \
+#define HAS_SIZE(of, NAME, name, steps, codes, bytes, halves)                                                \
         _Static_assert(BLOCK_##NAME == bytes && HAS_##NAME,                                                  \
                        "rows of block_storages.h agree with tile.h and facts.h");
 BLOCK_STORAGES(HAS_SIZE, )

@@ -224,7 +224,8 @@ KERNEL void matmul_tiles_of_blocks(const Matmul *m, const Chunk *c, int storage,
 /* The same with AMX: all tiles by some blocks, then by the next ones. */
 KERNEL void matmul_tiles_of_amx(const Matmul *m, const Chunk *c, int storage, int panels)
 {
-        const int large = step_values(storage) == 256;
+        const int large = step_values(storage) == 256, parts = large ? 1 : (int)step_values(storage) / 32,
+                  at_once = large ? 1 : AMX_BLOCKS / parts;
         AmxPanel a = {.acc_row = panels * 16,
                       .codes = m->codes,
                       .row0 = m->row0,
@@ -235,10 +236,9 @@ KERNEL void matmul_tiles_of_amx(const Matmul *m, const Chunk *c, int storage, in
         amx_begin(a.rows, large ? 64 : 32);
         for (int j = 0; j < c->panels; j++) {
                 a.acc = c->sums + 16 * j;
-                for (int64_t p = 0; p < c->steps; p += large ? 1 : AMX_BLOCKS) {
-                        const int64_t at = j * m->depth + p, n = large                       ? 1
-                                                                 : c->steps - p < AMX_BLOCKS ? c->steps - p
-                                                                                             : AMX_BLOCKS;
+                for (int64_t p = 0; p < c->steps; p += at_once) {
+                        const int64_t at = j * m->depth + p,
+                                      n = c->steps - p < at_once ? c->steps - p : at_once;
                         const uint8_t *w =
                                 (const uint8_t *)m->w + (c->panel * m->depth + c->first + at) * m->bytes;
                         for (int64_t line = 0; line < n * m->bytes; line += 64)
@@ -246,7 +246,8 @@ KERNEL void matmul_tiles_of_amx(const Matmul *m, const Chunk *c, int storage, in
                         if (large)
                                 amx_panel_of_256(&a, storage, w, c->first + p, c->first + p == 0);
                         else
-                                amx_panel_of_32(&a, storage, w, c->first + p, (int)n, c->first + p == 0);
+                                amx_panel_of_32(&a, storage, w, (c->first + p) * parts, (int)n * parts,
+                                                c->first + p == 0);
                 }
         }
         amx_end();

@@ -66,6 +66,12 @@
 
 #define STORAGE_IQ1_M 25
 
+#define STORAGE_INT4_32 26
+
+#define STORAGE_INT4_64 27
+
+#define STORAGE_INT4_128 28
+
 /* Only within a product: f16 that v_are_finite_f16() has checked. */
 #define STORAGE_FINITE_F16 (-1)
 
@@ -115,10 +121,27 @@
 
 #define BLOCK_IQ1_M 896
 
+#define BLOCK_INT4_32 304
+
+#define BLOCK_INT4_64 560
+
+#define BLOCK_INT4_128 1072
+
 /* Number of indices of k in a step: a block's. */
 KERNEL int64_t step_values(int storage)
 {
-        return storage >= STORAGE_Q2_K ? 256 : storage >= STORAGE_Q8_0 ? 32 : 1;
+        return storage == STORAGE_INT4_64    ? 64
+               : storage == STORAGE_INT4_128 ? 128
+               : storage == STORAGE_INT4_32  ? 32
+               : storage >= STORAGE_Q2_K     ? 256
+               : storage >= STORAGE_Q8_0     ? 32
+                                             : 1;
+}
+
+/* Whether blocks have codes of four bits, and each output a zero point. */
+KERNEL int has_zeros(int storage)
+{
+        return storage == STORAGE_INT4_32 || storage == STORAGE_INT4_64 || storage == STORAGE_INT4_128;
 }
 
 /* Bytes of a block of 16 columns. */
@@ -193,6 +216,15 @@ KERNEL int64_t bytes_of_block(int storage)
 #endif
 #if HAS_IQ1_M
         case STORAGE_IQ1_M: return BLOCK_IQ1_M;
+#endif
+#if HAS_INT4_32
+        case STORAGE_INT4_32: return BLOCK_INT4_32;
+#endif
+#if HAS_INT4_64
+        case STORAGE_INT4_64: return BLOCK_INT4_64;
+#endif
+#if HAS_INT4_128
+        case STORAGE_INT4_128: return BLOCK_INT4_128;
 #endif
         default: return 0;
         }

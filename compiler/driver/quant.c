@@ -146,7 +146,8 @@ bool quant_fits(const char *list, char why[QUANT_WHY])
                                false;
                 if (c.storage != STORAGE_COUNT && !storage_can_be_made(c.storage))
                         return snprintf(why, QUANT_WHY,
-                                        "lathe reads %s from a GGUF, but cannot make it: a type is one of %s",
+                                        "lathe reads %s from published weights, but cannot make it: a type "
+                                        "is one of %s",
                                         storage_info[c.storage].text, types(all, sizeof all)),
                                false;
                 if (c.path_n == 0 && at != list)

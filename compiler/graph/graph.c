@@ -21,6 +21,11 @@ bool is_in_blocks(Storage s)
         return storage_info[s].values > 1;
 }
 
+int storage_steps(Storage s)
+{
+        return is_in_blocks(s) ? storage_info[s].values / 16 : 1;
+}
+
 bool graph_has_blocks(const Graph *g)
 {
         for (int i = 0; i < g->nweight; i++)

@@ -108,6 +108,7 @@ typedef struct {
 extern const StorageInfo storage_info[STORAGE_COUNT];
 #define WEIGHT_STORAGES ((int)STORAGE_I32)          /* the first types are those of weights */
 bool is_in_blocks(Storage s);                       /* whether several elements share a scale */
+int storage_steps(Storage s);                       /* of weights: those of k in a block */
 int64_t storage_size(Storage s, int64_t elements);  /* bytes of whole blocks with this number of elements */
 int64_t storage_elements(Storage s, int64_t bytes); /* number of elements in whole blocks */
 

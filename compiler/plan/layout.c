@@ -249,7 +249,7 @@ void explain_storage(Plan *p)
                                 w->path, storage_info[w->storage].text, asked->text);
                 else
                         plan_explain(p, "%s: %s in place of %s, whose blocks of %d do not divide %" PRId64,
-                                     w->path, storage_info[w->storage].text, asked->text, asked->codes,
+                                     w->path, storage_info[w->storage].text, asked->text, storage_steps(w->asked),
                                      w->type.dim[w->contracted].fixed);
         }
 }

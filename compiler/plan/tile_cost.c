@@ -71,6 +71,12 @@ static int64_t relative_time(const Target *t, Storage s, Tile tile, int64_t rows
         return (int64_t)(100 * (double)product_time(t, s, tile, rows, panels) / least + 0.5);
 }
 
+/* Pieces of k are multiples of these steps. */
+static int steps_of_piece(Storage s)
+{
+        return storage_steps(s) > LANES ? storage_steps(s) : LANES;
+}
+
 /* The fewest blocks of k for which a block of a tile's rows fits half of the first cache, and a block of its
  * panels a quarter of the second.  All blocks are of equal size, so that no short one is left over. */
 static int64_t piece_bytes(Storage s, Tile tile, int64_t depth)
@@ -81,7 +87,7 @@ static int64_t piece_bytes(Storage s, Tile tile, int64_t depth)
                 INT64_C(1) * tile.panels * LANES * (is_widened(s, tile) ? 4 : of->bytes) / of->values;
         const int64_t longest = min_int64(FIRST_CACHE / 2 / row, SECOND_CACHE / 4 / panel);
         const int64_t pieces = (depth + longest - 1) / longest;
-        return pieces == 1 ? depth : round_up((depth + pieces - 1) / pieces, of->codes ? of->codes : LANES);
+        return pieces == 1 ? depth : round_up((depth + pieces - 1) / pieces, steps_of_piece(s));
 }
 
 static ProductTiling tiling_of(const ProductShape *of, Tile tile)
@@ -134,7 +140,7 @@ ProductTiling estimated_tiling(const Plan *p, const ProductShape *of, const char
 int candidate_tilings(const Target *t, const ProductShape *of, const ProductTiling *tiling, int which,
                       ProductTiling *other, int most)
 {
-        const int codes = storage_info[of->storage].codes, step = codes ? codes : LANES;
+        const int codes = storage_info[of->storage].codes, step = steps_of_piece(of->storage);
         const int64_t k_block[2] = {round_up((tiling->k_block + 1) / 2, step), of->depth};
         const int64_t rows_at_once[2] = {tiling->rows_at_once / 2,
                                          min_int64(INT64_C(2) * tiling->rows_at_once, of->rows)};
@@ -158,7 +164,7 @@ int candidate_tilings(const Target *t, const ProductShape *of, const ProductTili
 
 const char *tiling_fault(Arena *a, const Target *t, const ProductShape *of, const ProductTiling *tiling)
 {
-        const int codes = storage_info[of->storage].codes, step = codes ? codes : LANES;
+        const int codes = storage_info[of->storage].codes, step = steps_of_piece(of->storage);
         const Tile *tile = t->tile, of_codes[] = {{t->code_rows, t->panels}, {0, 0}};
         Text *known = text_new(a);
         for (tile = codes ? of_codes : tile; tile->rows; tile++) {

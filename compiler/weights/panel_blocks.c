@@ -197,6 +197,30 @@ static void put_tq2_0(const uint8_t *from, int64_t lane, uint8_t *to)
                 put_bits(to + 32 + (int64_t)(i / 16) * 64, i % 16, lane, 2, two_bits_k(from, i));
 }
 
+/* A zero point after the scale, then codes of each 32 values. */
+static void put_int4(const uint8_t *from, int values, int64_t lane, uint8_t *to)
+{
+        put_factors(from, 1, lane, to);
+        to[32 + lane] = from[2];
+        for (int64_t i = 0; i < values / 32; i++)
+                put_32(from + 3 + 16 * i, NULL, lane, to + 48 + 256 * i);
+}
+
+static void put_int4_32(const uint8_t *from, int64_t lane, uint8_t *to)
+{
+        put_int4(from, 32, lane, to);
+}
+
+static void put_int4_64(const uint8_t *from, int64_t lane, uint8_t *to)
+{
+        put_int4(from, 64, lane, to);
+}
+
+static void put_int4_128(const uint8_t *from, int64_t lane, uint8_t *to)
+{
+        put_int4(from, 128, lane, to);
+}
+
 void panel_block(Storage s, const uint8_t *const row[16], uint8_t *to)
 {
 #define PUT(of, NAME, name, ...) [STORAGE_##NAME] = put_##name,

@@ -170,8 +170,13 @@ static bool read_groups(ScaledConfig *c, int64_t bits, const char *key)
                 char where[192];
                 const json_t *own_bits = json_object_get(own, "bits");
                 snprintf(where, sizeof where, "%s.%s.", key, ck_quote(module).text);
-                if (!json_is_object(own) || json_integer_value(own_bits) > 8)
-                        continue; /* a module that is not quantised */
+                const bool out = !strncmp(module, "-:", 2); /* modules that are left out */
+                if (!json_is_object(own) && !json_is_null(own) && !out) {
+                        snprintf(where, sizeof where, "%s.", key);
+                        return scheme_wrong(c, where, module, own, "an object of the modules' sizes");
+                }
+                if (out || json_is_null(own) || json_integer_value(own_bits) > 8)
+                        continue; /* modules that are not quantised */
                 if (!add_groups(c, own, where, c->scheme[0].bits, group))
                         return false;
                 drop_repeated(c);

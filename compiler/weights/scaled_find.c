@@ -3,55 +3,12 @@
  * Names and types of tensors decide which matrices are quantised.  Shapes must be those that a scheme of
  * quantization_config gives, so that a wrong size of groups is an error and not a wrong number. */
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "scaled_private.h"
-
-static const uint8_t in_order[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-/* of 8 rows: lanes of rows 0 .. 7, where lanes have rows 0 2 4 6 1 3 5 7 */
-static const uint8_t alternating[8] = {0, 4, 1, 5, 2, 6, 3, 7};
-
-static const struct {
-        const char *codes;
-        CkType type;
-        const char *tensor, *scales, *global, *zeros;
-        ScaledLayout layout;
-        int bits;
-        bool floats;
-        CodeValue value, zero;
-} formats[] = {
-#define SCALED(name, codes, type, tensor, scales, global, zeros, layout, bits, floats, value, zero)          \
-        {codes,           CK_##type, tensor, scales,        global,      zeros,                              \
-         SCALED_##layout, bits,      floats, VALUE_##value, VALUE_##zero},
-#include "scaled.def"
-#undef SCALED
-};
-
-typedef enum { PART_CODES, PART_SCALES, PART_ZEROS, PART_GROUPS, PART_SHAPE, PART_GLOBAL, PARTS } PartKind;
-
-typedef struct {
-        ScaledConfig *config;
-        CkTensor *tensor; /* [n], by name */
-        int n;
-        bool *used;      /* [n] */
-        CkTensor **made; /* [n] tensor of numbers, by index of its codes; NULL: none */
-        CkError *err;
-} Finder;
-
-/* A matrix, while its tensors are gathered. */
-typedef struct {
-        ScaledFormat format;
-        char *stem; /* name of the tensor of numbers without its end */
-        size_t stem_length;
-        const CkTensor *part[PARTS]; /* NULL: not present */
-        const ScaledScheme *scheme;
-        int64_t batches, rows, columns;
-        int batch_axes;
-        int64_t grid_rows, groups;
-        char why[256]; /* why no scheme fits */
-} Matrix;
+#include "scaled_find_private.h"
 
 /* ---- tensors by name ---- */
 
@@ -98,11 +55,6 @@ static const char *shape_words(char *text, size_t room, const CkTensor *t)
 
 /* ---- shapes ---- */
 
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-        return a / b + (a % b != 0);
-}
-
 /* The last size in a tensor of integers, which is the shape of the codes unpacked; -1: it has another form. */
 static int64_t given_columns(const CkTensor *shape, const CkTensor *codes)
 {
@@ -125,11 +77,11 @@ static int64_t given_columns(const CkTensor *shape, const CkTensor *codes)
 static bool measure_matrix(Matrix *m, int bits)
 {
         const CkTensor *t = m->part[PART_CODES];
-        const int per = 32 / bits, axes = formats[m->format].layout == SCALED_BLOCKS_32 ? 3 : 2;
+        const int per = 32 / bits, axes = scaled_rows[m->format].layout == SCALED_BLOCKS_32 ? 3 : 2;
         const int64_t *shape = t->shape + (t->rank - axes);
-        const bool stacked = formats[m->format].layout != SCALED_ACROSS &&
-                             formats[m->format].layout != SCALED_DOWN &&
-                             formats[m->format].layout != SCALED_QUARTERS;
+        const bool stacked = scaled_rows[m->format].layout != SCALED_ACROSS &&
+                             scaled_rows[m->format].layout != SCALED_DOWN &&
+                             scaled_rows[m->format].layout != SCALED_QUARTERS;
         m->batch_axes = t->rank - axes;
         if (m->batch_axes < 0 || (m->batch_axes > 0 && !stacked) || t->count == 0)
                 return false;
@@ -138,7 +90,7 @@ static bool measure_matrix(Matrix *m, int bits)
                 m->batches *= t->shape[i];
         m->rows = shape[0];
         m->columns = shape[1];
-        switch (formats[m->format].layout) {
+        switch (scaled_rows[m->format].layout) {
         case SCALED_BYTES: break;
         case SCALED_HALVES: m->columns *= 2; break;
         case SCALED_BLOCKS_32: m->columns *= 32; return shape[2] == 16;
@@ -150,11 +102,6 @@ static bool measure_matrix(Matrix *m, int bits)
         case SCALED_QUARTERS: m->rows *= 4; break;
         }
         return true;
-}
-
-static bool is_by_columns(const Matrix *m)
-{
-        return formats[m->format].layout == SCALED_ACROSS || formats[m->format].layout == SCALED_DOWN;
 }
 
 /* Whether a tensor has one element for each group, or is [rows, groups] with this number of rows. */
@@ -169,12 +116,6 @@ static bool has_grid(const Matrix *m, const CkTensor *t, int64_t rows)
                 if (t->shape[i] != m->part[PART_CODES]->shape[i])
                         return false;
         return t->shape[t->rank - 2] == last[0] && t->shape[t->rank - 1] == last[1];
-}
-
-/* Rows of the tensor of zero points, several of which share a word. */
-static int64_t rows_of_zeros(const Matrix *m, int bits)
-{
-        return m->part[PART_ZEROS]->dtype == CK_I32 ? ceil_div(m->grid_rows, 32 / bits) : m->grid_rows;
 }
 
 /* Keeps the reason why the first scheme of its type does not fit. */
@@ -199,9 +140,9 @@ static void explain_misfit(Matrix *m, const ScaledScheme *scheme, const char *wh
 
 static bool fits_scheme(Matrix *m, const ScaledScheme *s)
 {
-        const int stored = formats[m->format].bits ? formats[m->format].bits : s->bits;
-        const bool narrower = formats[m->format].layout == SCALED_BYTES && !formats[m->format].floats;
-        if (formats[m->format].floats != s->floats || (stored != s->bits && !narrower))
+        const int stored = scaled_rows[m->format].bits ? scaled_rows[m->format].bits : s->bits;
+        const bool narrower = scaled_rows[m->format].layout == SCALED_BYTES && !scaled_rows[m->format].floats;
+        if (scaled_rows[m->format].floats != s->floats || (stored != s->bits && !narrower))
                 return false;
         if (!measure_matrix(m, stored)) {
                 explain_misfit(m, s, "codes of another shape");
@@ -225,22 +166,17 @@ static bool fits_scheme(Matrix *m, const ScaledScheme *s)
 
 /* ---- one matrix ---- */
 
-static bool is_float_type(CkType type)
-{
-        return type == CK_F32 || type == CK_F16 || type == CK_BF16;
-}
-
 static bool check_types(const Finder *f, const Matrix *m)
 {
         const CkTensor *const *part = m->part;
         const CkType scale = part[PART_SCALES]->dtype,
                      zero = part[PART_ZEROS] ? part[PART_ZEROS]->dtype : CK_I8;
         const bool small = scale == CK_U8 || scale == CK_F8_E4M3 || scale == CK_F8_E8M0;
-        if (formats[m->format].layout == SCALED_BLOCKS_32 && scale != CK_U8)
+        if (scaled_rows[m->format].layout == SCALED_BLOCKS_32 && scale != CK_U8)
                 return find_fail(f, part[PART_SCALES], "not a type of scales; expected U8, powers of two");
-        if (!is_float_type(scale) && !(small && formats[m->format].floats))
+        if (!is_float_type(scale) && !(small && scaled_rows[m->format].floats))
                 return find_fail(f, part[PART_SCALES], "not a type of scales; expected F32, F16 or BF16");
-        if (zero != CK_I8 && (zero != CK_I32 || formats[m->format].layout == SCALED_BYTES))
+        if (zero != CK_I8 && (zero != CK_I32 || scaled_rows[m->format].layout == SCALED_BYTES))
                 return find_fail(f, part[PART_ZEROS],
                                  "not a type of zero points; expected I8, or I32 for "
                                  "packed ones");
@@ -251,8 +187,10 @@ static bool check_types(const Finder *f, const Matrix *m)
                 return find_fail(f, part[PART_GLOBAL], "not a scale of all groups; expected one F32");
         if (part[PART_GLOBAL])
                 memcpy(&global, part[PART_GLOBAL]->data, sizeof global);
-        if (global == 0)
-                return find_fail(f, part[PART_GLOBAL], "it is 0; expected the scale of all groups");
+        if (global == 0 || !isfinite(global))
+                return ck_fail(f->err, "%s: tensor \"%s\": it is %g; expected the scale of all groups",
+                               part[PART_GLOBAL]->file->path, ck_quote(part[PART_GLOBAL]->name).text,
+                               (double)global);
         return true;
 }
 
@@ -272,117 +210,28 @@ static bool check_groups(const Finder *f, const Matrix *m)
         return true;
 }
 
-static CodeField field_of_codes(const Matrix *m)
+/* The end of a name that codes have in formats of other methods; NULL: this name has none. */
+static const char *end_of_others(const Finder *f, const char *name)
 {
-        const CkTensor *t = m->part[PART_CODES];
-        const ScaledLayout layout = formats[m->format].layout;
-        CodeField c = {
-                .data = t->data, .width = t->dtype == CK_I32 ? 4 : 1, .value = formats[m->format].value};
-        c.bits = formats[m->format].bits ? formats[m->format].bits : m->scheme->bits;
-        const int per = 8 * c.width / c.bits;
-        c.order = in_order;
-        c.row_lanes = layout == SCALED_ACROSS ? per : 1;
-        c.column_lanes =
-                layout == SCALED_BYTES || layout == SCALED_QUARTERS || layout == SCALED_ACROSS ? 1 : per;
-        c.row_step =
-                layout == SCALED_DOWN || layout == SCALED_ACROSS ? 1 : ceil_div(m->columns, c.column_lanes);
-        c.column_step = layout == SCALED_ACROSS ? m->rows / per : layout == SCALED_DOWN ? m->rows : 1;
-        c.split = layout == SCALED_QUARTERS ? m->rows / 4 : 0;
-        c.batch_step = m->rows * c.row_step;
-        if (layout == SCALED_ACROSS && per == 8)
-                c.order = alternating;
-        return c;
-}
-
-static CodeField field_of_zeros(const Matrix *m)
-{
-        const CkTensor *t = m->part[PART_ZEROS];
-        CodeField z = {.data = NULL};
-        if (!t)
-                return z;
-        z = (CodeField){.data = t->data, .width = 1, .bits = 8, .value = VALUE_SIGNED, .row_lanes = 1};
-        z.column_lanes = 1;
-        z.order = in_order;
-        if (t->dtype == CK_I32) {
-                z.width = 4;
-                z.bits = m->scheme->bits;
-                z.value = formats[m->format].zero;
-                z.row_lanes = 32 / z.bits;
-                if (formats[m->format].layout == SCALED_ACROSS && z.row_lanes == 8)
-                        z.order = alternating;
-        }
-        z.row_step = is_by_columns(m) ? 1 : m->groups;
-        z.column_step = is_by_columns(m) ? rows_of_zeros(m, z.bits) : 1;
-        z.batch_step = rows_of_zeros(m, z.bits) * m->groups;
-        return z;
-}
-
-static ScaleField field_of_scales(const Finder *f, const Matrix *m)
-{
-        const CkTensor *t = m->part[PART_SCALES];
-        ScaleField s = {.data = t->data, .type = t->dtype, .inverse = f->config->inverse};
-        s.row_block = m->scheme->row_block ? m->scheme->row_block : m->rows;
-        s.column_block = m->scheme->column_block ? m->scheme->column_block : m->columns;
-        s.row_step = is_by_columns(m) ? 1 : m->groups;
-        s.group_step = is_by_columns(m) ? m->grid_rows : 1;
-        s.batch_step = m->grid_rows * m->groups;
-        if (m->part[PART_GLOBAL])
-                memcpy(m->format == FORMAT_PAIRS_2 ? &s.factor : &s.divisor, m->part[PART_GLOBAL]->data,
-                       sizeof(float));
-        return s;
-}
-
-/* Types to which numbers are rounded: that of the scales, then that of the model. */
-static void set_types(const Finder *f, const Matrix *m, CkScaled *s)
-{
-        const ScaledConfig *c = f->config;
-        const CkType scale = m->part[PART_SCALES]->dtype;
-        const bool plain = is_float_type(scale) && !m->part[PART_GLOBAL];
-        s->computed = c->rounding == ROUNDED_ONCE || c->inverse ? CK_F32 : plain ? scale : CK_BF16;
-        s->result = s->computed;
-        if (c->rounding == ROUNDED_ONCE)
-                s->result = c->has_dtype ? c->dtype : plain ? scale : CK_BF16;
-        else if (c->rounding == ROUNDED_TO_MODEL && c->has_dtype && c->dtype != CK_F32)
-                s->result = c->dtype;
-}
-
-void scaled_free(const CkScaled *s)
-{
-        if (s)
-                free((void *)s->part);
-        free((void *)s);
-}
-
-static CkScaled *scaled_new(const Finder *f, const Matrix *m)
-{
-        CkScaled *s = calloc(1, sizeof *s);
-        CkTensor *part = s ? calloc(PARTS, sizeof *part) : NULL;
-        if (!part) {
-                free(s);
-                ck_lack(f->err, "%s: out of memory", f->config->path);
-                return NULL;
-        }
-        for (int i = 0; i < PARTS; i++)
-                if (m->part[i])
-                        part[s->nparts++] = *m->part[i];
-        s->part = part;
-        s->rows = m->rows;
-        s->columns = m->columns;
-        s->groups = m->groups;
-        s->turned = formats[m->format].layout == SCALED_BLOCKS_32;
-        s->code = field_of_codes(m);
-        s->zero = field_of_zeros(m);
-        s->scale = field_of_scales(f, m);
-        s->group = m->part[PART_GROUPS] ? m->part[PART_GROUPS]->data : NULL;
-        set_types(f, m, s);
-        return s;
+        for (ScaledFormat k = 0; k < SCALED_FORMATS; k++)
+                if (!(f->config->formats >> k & 1u) && *scaled_rows[k].codes &&
+                    text_ends_with(name, scaled_rows[k].codes))
+                        return scaled_rows[k].codes;
+        return NULL;
 }
 
 /* Rejects a matrix whose tensors are not all there, or of other shapes. */
 static bool check_matrix(const Finder *f, Matrix *m)
 {
         const CkTensor *codes = m->part[PART_CODES];
-        const char *global = formats[m->format].global;
+        const char *global = scaled_rows[m->format].global,
+                   *other = *scaled_rows[m->format].codes ? NULL : end_of_others(f, codes->name);
+        if (!m->part[PART_SCALES] && other)
+                return ck_fail(f->err,
+                               "%s: tensor \"%s\": names of codes end with %s for other methods than %s; expected "
+                               "the quant_method that wrote the file, in quantization_config of %s",
+                               codes->file->path, ck_quote(codes->name).text, other, f->config->method,
+                               f->config->path);
         if (!m->part[PART_SCALES])
                 return find_fail(f, codes,
                                  "it has no scales in a tensor of the same name, as quantization_config "
@@ -390,7 +239,7 @@ static bool check_matrix(const Finder *f, Matrix *m)
         if (global && m->part[PART_SCALES]->dtype == CK_F8_E4M3 && !m->part[PART_GLOBAL])
                 return ck_fail(f->err, "%s: tensor \"%s\": it has no %s, a scale of all groups",
                                codes->file->path, ck_quote(codes->name).text, global);
-        if (formats[m->format].layout == SCALED_WORDS && !m->part[PART_SHAPE])
+        if (scaled_rows[m->format].layout == SCALED_WORDS && !m->part[PART_SHAPE])
                 return find_fail(f, codes, "it has no _shape, the shape of its numbers");
         if (!check_types(f, m))
                 return false;
@@ -404,7 +253,7 @@ static bool check_matrix(const Finder *f, Matrix *m)
 static bool scaled_make(Finder *f, Matrix *m)
 {
         const CkTensor *codes = m->part[PART_CODES];
-        const bool turned = formats[m->format].layout == SCALED_BLOCKS_32;
+        const bool turned = scaled_rows[m->format].layout == SCALED_BLOCKS_32;
         CkTensor t = {.file = codes->file, .rank = m->batch_axes + 2};
         for (int i = 0; i < m->batch_axes; i++)
                 t.shape[i] = codes->shape[i];
@@ -419,7 +268,7 @@ static bool scaled_make(Finder *f, Matrix *m)
         t.scaled = s;
         t.dtype = s->result;
         t.name = m->stem;
-        snprintf(m->stem + m->stem_length, sizeof "weight" + 1, "%s", formats[m->format].tensor);
+        snprintf(m->stem + m->stem_length, sizeof "weight" + 1, "%s", scaled_rows[m->format].tensor);
         const bool good = checkpoint_measure(codes->file, &t, f->err);
         t.bytes = 0;
         for (int i = 0; i < s->nparts; i++)
@@ -433,25 +282,25 @@ static bool scaled_make(Finder *f, Matrix *m)
 /* Finds the tensors of a matrix beside its codes. */
 static void find_parts(const Finder *f, Matrix *m)
 {
-        const ScaledLayout layout = formats[m->format].layout;
+        const ScaledLayout layout = scaled_rows[m->format].layout;
         const bool ordered = layout == SCALED_WORDS || layout == SCALED_DOWN ||
-                             (layout == SCALED_BYTES && !formats[m->format].floats);
-        m->part[PART_SCALES] = find_part(f, m, formats[m->format].scales);
-        if (formats[m->format].zeros)
-                m->part[PART_ZEROS] = find_part(f, m, formats[m->format].zeros);
+                             (layout == SCALED_BYTES && !scaled_rows[m->format].floats);
+        m->part[PART_SCALES] = find_part(f, m, scaled_rows[m->format].scales);
+        if (scaled_rows[m->format].zeros)
+                m->part[PART_ZEROS] = find_part(f, m, scaled_rows[m->format].zeros);
         if (ordered)
                 m->part[PART_GROUPS] = find_part(f, m, layout == SCALED_DOWN ? ".g_idx" : "_g_idx");
         if (layout == SCALED_WORDS)
                 m->part[PART_SHAPE] = find_part(f, m, "_shape");
-        if (formats[m->format].global)
-                m->part[PART_GLOBAL] = find_part(f, m, formats[m->format].global);
+        if (scaled_rows[m->format].global)
+                m->part[PART_GLOBAL] = find_part(f, m, scaled_rows[m->format].global);
 }
 
 /* Gathers the matrix whose codes are tensor i. */
 static bool scaled_take(Finder *f, int i, ScaledFormat format)
 {
         const CkTensor *codes = &f->tensor[i];
-        Matrix m = {.format = format, .stem_length = strlen(codes->name) - strlen(formats[format].codes)};
+        Matrix m = {.format = format, .stem_length = strlen(codes->name) - strlen(scaled_rows[format].codes)};
         m.stem = malloc(strlen(codes->name) + 32);
         if (!m.stem)
                 return ck_lack(f->err, "%s: out of memory", codes->file->path);
@@ -503,10 +352,10 @@ static bool check_left(const Finder *f, const CkTensor *t)
         const bool by_columns =
                 is_active(f, FORMAT_ACROSS) || is_active(f, FORMAT_DOWN) || is_active(f, FORMAT_DOWN_2);
         for (ScaledFormat k = 0; k < SCALED_FORMATS; k++)
-                if (is_active(f, k) && *formats[k].codes && text_ends_with(t->name, formats[k].codes))
+                if (is_active(f, k) && *scaled_rows[k].codes && text_ends_with(t->name, scaled_rows[k].codes))
                         return ck_fail(f->err, "%s: tensor \"%s\" has type %s; expected %s, for codes",
                                        t->file->path, ck_quote(t->name).text, ck_type_name(t->dtype),
-                                       ck_type_name(formats[k].type));
+                                       ck_type_name(scaled_rows[k].type));
         for (size_t i = 0; i < sizeof end / sizeof *end; i++)
                 if (text_ends_with(t->name, end[i]) && by_columns == (end[i][1] != 'w'))
                         return find_fail(f, t,
@@ -520,10 +369,10 @@ static bool take_all(Finder *f)
         for (int pass = 0; pass < 2; pass++) /* named codes first: their scales may have a type of codes */
                 for (int i = 0; i < f->n; i++)
                         for (ScaledFormat k = 0; k < SCALED_FORMATS && !f->used[i] && !f->made[i]; k++) {
-                                const char *codes = formats[k].codes;
+                                const char *codes = scaled_rows[k].codes;
                                 const CkTensor *t = &f->tensor[i];
                                 if (is_active(f, k) && (*codes == 0) == (pass == 1) &&
-                                    t->dtype == formats[k].type && text_ends_with(t->name, codes) &&
+                                    t->dtype == scaled_rows[k].type && text_ends_with(t->name, codes) &&
                                     !is_of_activations(t->name) && !text_ends_with(t->name, "_scale") &&
                                     !scaled_take(f, i, k))
                                         return false;
@@ -581,29 +430,4 @@ bool scaled_have_config(const CkTensor *tensor, int n, const char *path, CkError
                 "quantization_config, which says how they are used",
                 codes->file->path, ck_quote(codes->name).text, ck_type_name(codes->dtype),
                 ck_quote(scales->name).text, path);
-}
-
-const char *scaled_note(Arena *arena, const Checkpoint *checkpoint)
-{
-        int64_t before = 0, after = 0;
-        int count[CK_TYPE_COUNT] = {0};
-        const char *text = NULL;
-        for (int i = 0; i < checkpoint_count(checkpoint); i++) {
-                const CkTensor *t = checkpoint_at(checkpoint, i);
-                if (!t->scaled)
-                        continue;
-                count[t->dtype]++;
-                before += t->bytes;
-                after += t->count * (ck_type_bits(t->dtype) / 8);
-        }
-        for (int type = 0; type < CK_TYPE_COUNT; type++)
-                if (count[type])
-                        text = arena_printf(arena, "%s%s%d in %s", text ? text : "", text ? ", " : "",
-                                            count[type], ck_type_name((CkType)type));
-        return text ? arena_printf(arena,
-                                   "matrices of codes with scales, whose numbers are kept: %s; %s become %s; "
-                                   "--quant makes them smaller",
-                                   text, in_units(arena, (double)before, "B"),
-                                   in_units(arena, (double)after, "B"))
-                    : NULL;
 }

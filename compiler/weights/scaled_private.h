@@ -1,7 +1,7 @@
 /* Tensors of codes with scales (scaled.def), which a checkpoint lists as one tensor of numbers.
  *
- * scaled_config.c reads quantization_config, scaled_find.c replaces the tensors of each matrix by one, and
- * scaled_read.c computes its numbers when they are read. */
+ * scaled_config.c reads quantization_config, scaled_find.c replaces the tensors of each matrix by one,
+ * scaled_read.c computes its numbers when they are read, and scaled_blocks.c makes blocks of it. */
 #ifndef SCALED_PRIVATE_H
 #define SCALED_PRIVATE_H
 #include "checkpoint_private.h"
@@ -65,6 +65,7 @@ typedef struct CkScaled {
         ScaleField scale;
         const unsigned char *group; /* i32 [columns], the group of each column; NULL: consecutive ones */
         CkType computed, result;    /* types to which numbers are rounded */
+        CkType blocks;              /* of blocks that have the codes and scales; CK_TYPE_COUNT: none */
         const CkTensor *part;       /* [nparts] the tensors of the file */
         int nparts;
 } CkScaled;
@@ -120,4 +121,16 @@ void scaled_read(const CkTensor *tensor, int64_t first, int64_t count, float *ou
 void scaled_let_go(const CkTensor *tensor, int64_t first, int64_t count);
 /* Number of a code. */
 float code_value(CodeValue value, int bits, unsigned code);
+
+typedef struct {
+        const unsigned char *word; /* of column 0 */
+        int shift;
+} CodeRow;
+CodeRow code_row(const CodeField *f, int64_t batch, int64_t row);
+unsigned scaled_code(const CodeField *f, CodeRow row, int64_t column);
+void scaled_codes(const CodeField *f, CodeRow row, int64_t column, int64_t n, uint8_t *out); /* n codes of a row */
+const unsigned char *scale_at_group(const ScaleField *f, int64_t batch, int64_t row, int64_t group);
+
+/* scaled_blocks.c: the type of blocks that hold the matrix exactly; CK_TYPE_COUNT: none. */
+CkType scaled_block_type(const CkScaled *s);
 #endif

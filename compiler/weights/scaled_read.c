@@ -42,12 +42,7 @@ float code_value(CodeValue value, int bits, unsigned code)
 
 /* ---- one row ---- */
 
-typedef struct {
-        const unsigned char *word; /* of column 0 */
-        int shift;
-} CodeRow;
-
-static CodeRow code_row(const CodeField *f, int64_t batch, int64_t row)
+CodeRow code_row(const CodeField *f, int64_t batch, int64_t row)
 {
         const int64_t at = f->split ? row % f->split : row / f->row_lanes;
         const int lane = f->split ? (int)(row / f->split) : f->order[row % f->row_lanes];
@@ -55,8 +50,7 @@ static CodeRow code_row(const CodeField *f, int64_t batch, int64_t row)
         return (CodeRow){f->data + word * f->width, lane * f->bits};
 }
 
-/* Code of a zero point. */
-static unsigned scaled_code(const CodeField *f, CodeRow row, int64_t column)
+unsigned scaled_code(const CodeField *f, CodeRow row, int64_t column)
 {
         const unsigned char *at = row.word + column / f->column_lanes * f->column_step * f->width;
         uint32_t word = *at;
@@ -71,16 +65,22 @@ static float scale_of_byte(unsigned byte)
         return f32_of_bits(byte ? (uint32_t)byte << 23 : 0x00400000u);
 }
 
-/* Scale of a group, before it is rounded. */
-static float scale_of_group(const ScaleField *f, int64_t batch, int64_t row, int64_t group)
+const unsigned char *scale_at_group(const ScaleField *f, int64_t batch, int64_t row, int64_t group)
 {
         const int64_t of_row = f->row_block == 1 ? row : row / f->row_block; /* a division takes time */
         const int64_t i = batch * f->batch_step + of_row * f->row_step + group * f->group_step;
+        return f->data + i * ck_type_bits(f->type) / 8;
+}
+
+/* Scale of a group, before it is rounded. */
+static float scale_of_group(const ScaleField *f, int64_t batch, int64_t row, int64_t group)
+{
+        const unsigned char *at = scale_at_group(f, batch, row, group);
         float scale;
         if (f->type == CK_U8)
-                scale = scale_of_byte(f->data[i]);
+                scale = scale_of_byte(*at);
         else
-                ck_type_widen(f->type, f->data + i * ck_type_bits(f->type) / 8, 1, &scale);
+                ck_type_widen(f->type, at, 1, &scale);
         return f->divisor != 0 ? scale / f->divisor : f->factor != 0 ? scale * f->factor : scale;
 }
 
@@ -140,9 +140,7 @@ static int64_t columns_of_group(const CkScaled *s, int64_t column, int64_t n)
         return same < n ? same : n;
 }
 
-/* Numbers of n codes of a row by a table. */
-static void look_up(const CodeField *f, CodeRow row, int64_t column, int64_t n, const float *table,
-                    float *out)
+void scaled_codes(const CodeField *f, CodeRow row, int64_t column, int64_t n, uint8_t *out)
 {
         const uint32_t mask = (1u << f->bits) - 1;
         int lane = (int)(column % f->column_lanes);
@@ -155,7 +153,20 @@ static void look_up(const CodeField *f, CodeRow row, int64_t column, int64_t n, 
                 word >>= row.shift + lane * f->bits;
                 const int64_t end = n - i < f->column_lanes - lane ? n : i + f->column_lanes - lane;
                 for (; i < end; i++, word >>= f->bits)
-                        out[i] = table[word & mask];
+                        out[i] = (uint8_t)(word & mask);
+        }
+}
+
+/* Numbers of n codes of a row by a table. */
+static void look_up(const CodeField *f, CodeRow row, int64_t column, int64_t n, const float *table,
+                    float *out)
+{
+        uint8_t code[MAX_CODES];
+        for (int64_t first = 0, part; first < n; first += part) {
+                part = n - first < MAX_CODES ? n - first : MAX_CODES;
+                scaled_codes(f, row, column + first, part, code);
+                for (int64_t i = 0; i < part; i++)
+                        out[first + i] = table[code[i]];
         }
 }
 

@@ -281,6 +281,33 @@ static void widen_iq4_xs(const unsigned char *from, int64_t blocks, float *to)
         }
 }
 
+/* ---- codes of four bits with zero points ---- */
+
+/* A scale, f16 or bf16; its zero point, with bit 7 set for bf16; codes of each 32 values in 16 bytes. */
+static void widen_int4(const unsigned char *from, int64_t blocks, int values, float *to)
+{
+        for (; blocks--; from += 3 + values / 2, to += values) {
+                const float d = from[2] & 128 ? bf16_to_f32(u16_at(from)) : read_f16(from);
+                for (int i = 0; i < values; i++)
+                        to[i] = d * (float)(code_at(from + 3 + i / 32 * 16, i % 32) - (from[2] & 15));
+        }
+}
+
+static void widen_int4_32(const unsigned char *from, int64_t blocks, float *to)
+{
+        widen_int4(from, blocks, 32, to);
+}
+
+static void widen_int4_64(const unsigned char *from, int64_t blocks, float *to)
+{
+        widen_int4(from, blocks, 64, to);
+}
+
+static void widen_int4_128(const unsigned char *from, int64_t blocks, float *to)
+{
+        widen_int4(from, blocks, 128, to);
+}
+
 /* ---- the table ---- */
 
 static const struct {

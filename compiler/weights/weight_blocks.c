@@ -1,4 +1,5 @@
 /* Weights in blocks of codes: copied from the file, or quantised from floats, on all processors. */
+#include "checkpoint_private.h"
 #include "weight_map_private.h"
 
 #include <inttypes.h>
@@ -44,21 +45,22 @@ static int64_t blocks_along(const Weight *w)
         return w->contracted == 1 ? 1 : w->type.dim[1].fixed;
 }
 
-bool piece_keeps_blocks(const Piece *p, int steps)
+bool piece_keeps_blocks(const Piece *p, int steps, int64_t along)
 {
         const Weight *w = p->weight;
         if (w->type.rank != 2 || w->contracted < 0)
                 return false;
         const int64_t step = blocks_along(w), length = w->type.dim[w->contracted].fixed;
         /* pieces of whole blocks cover a row without gaps, so each begins at a block of the slot */
-        bool inner = false, whole = p->from % steps == 0;
+        bool inner = false, whole = p->from / along % steps == 0;
         for (int k = 0; k < p->ndigit; k++) {
                 const PieceDigit *d = &p->digit[k];
-                if (d->published == 1) {
+                if (d->published == along) {
                         inner = true;
                         whole = whole && d->slot == step && d->size % steps == 0;
                 } else if (d->size > 1) {
-                        whole = whole && d->published % steps == 0 && d->slot / step % length % steps == 0;
+                        whole = whole && (d->published < along || d->published / along % steps == 0) &&
+                                d->slot / step % length % steps == 0;
                 }
         }
         return inner && whole;
@@ -67,36 +69,46 @@ bool piece_keeps_blocks(const Piece *p, int steps)
 typedef struct {
         const Piece *piece;
         const Blocks *blocks;
-        const uint8_t *from;
+        const CkTensor *from;
+        int64_t along; /* step in the tensor from number to number of a block */
         uint8_t *to;
+        int64_t failed; /* first element of a block with an infinite number; -1: none */
 } Move;
 
-static void move_digits(const Move *m, int k, int64_t from, int64_t to)
+static void move_digits(Move *m, int k, int64_t from, int64_t to)
 {
         const Blocks *b = m->blocks;
         if (k == m->piece->ndigit) {
                 int64_t row = to / b->row_step % b->rows, place = to / b->step % (b->depth * b->steps);
-                memcpy(m->to + (row * b->depth + place / b->steps) * b->bytes,
-                       m->from + from / b->steps * b->bytes, (size_t)b->bytes);
+                if (!checkpoint_block(m->from, from, m->to + (row * b->depth + place / b->steps) * b->bytes))
+                        m->failed = from;
                 return;
         }
         const PieceDigit d = m->piece->digit[k];
-        const int64_t by = d.published == 1 ? b->steps : 1;
-        for (int64_t i = 0; i < d.size; i += by)
+        const int64_t by = d.published == m->along ? b->steps : 1;
+        for (int64_t i = 0; i < d.size && m->failed < 0; i += by)
                 move_digits(m, k + 1, from + i * d.published, to + i * d.slot);
 }
 
-static void move_blocks(const Weights *weights, const Weight *w, int64_t slot, const Blocks *b,
-                        uint8_t *block)
+static bool move_blocks(Weights *weights, const Weight *w, int64_t slot, const Blocks *b, uint8_t *block)
 {
         Piece *const *piece;
         int64_t n = slot_pieces(weights->map, w, slot, &piece);
         for (int64_t i = 0; i < n; i++) {
-                const CkTensor *tensor = weights->tensor[piece[i]->published];
-                const Move m = {piece[i], b, tensor->data, block};
+                const CkTensor *t = weights->tensor[piece[i]->published];
+                Move m = {piece[i], b, t, checkpoint_block_step(t), block, -1};
                 move_digits(&m, 0, piece[i]->from, piece[i]->to);
-                checkpoint_let_go(tensor, 0, tensor->count);
+                checkpoint_let_go(t, 0, t->count);
+                if (m.failed >= 0) {
+                        Arena *a = weights->graph->arena;
+                        weights->why = arena_printf(
+                                a, "%s: \"%s\"%s is in a block with an infinite scale: --quant %s=bf16 keeps it",
+                                t->file->path, ck_quote(t->name).text,
+                                element_index_text(a, t->rank, t->shape, m.failed), w->path);
+                        return false;
+                }
         }
+        return true;
 }
 
 /* --- made --- */
@@ -229,10 +241,8 @@ static bool refuse_block(Weights *weights, const Weight *w, int64_t slot, const 
 bool weights_blocks(Weights *weights, const Weight *w, int64_t slot, uint8_t *block)
 {
         const Blocks b = blocks_of(w);
-        if (weight_exact(weights, w, slot) == w->storage) {
-                move_blocks(weights, w, slot, &b, block);
-                return true;
-        }
+        if (weight_exact(weights, w, slot) == w->storage)
+                return move_blocks(weights, w, slot, &b, block);
         float *value = malloc((size_t)type_count(&w->type, NULL) * sizeof *value);
         bool good = value && weights_before_blocks(weights, w, slot, value) &&
                     all_finite(weights, w, slot, value);

@@ -99,8 +99,8 @@ bool weights_before_blocks(Weights *weights, const Weight *w, int64_t slot, floa
 /* weight_blocks.c */
 /* weights of the errors of a slot's numbers, along its contracted axis; NULL: all are 1 */
 const float *slot_importance(const Weights *weights, const Weight *w, int64_t slot);
-/* whether blocks of this size are contiguous in the slot too, along its contracted axis */
-bool piece_keeps_blocks(const Piece *p, int steps);
+/* whether blocks of this size, whose numbers are `along` apart in the tensor, are contiguous in the slot, along its contracted axis */
+bool piece_keeps_blocks(const Piece *p, int steps, int64_t along);
 /* the values of its blocks */
 bool blocks_widened(Weights *weights, const Weight *w, int64_t slot, float *value);
 #endif

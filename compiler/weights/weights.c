@@ -44,14 +44,17 @@ static CkType exact_type(CkType type)
 }
 
 /* The type in which a piece is copied; F32 if its numbers are computed from those of the file, or are
- * split. */
-static Storage storage_of_piece(const Weights *weights, const Piece *p)
+ * split.  packed: codes with scales remain so. */
+static Storage storage_of_piece(const Weights *weights, const Piece *p, bool packed)
 {
-        if (p->mul != 1 || p->add != 0)
+        const CkTensor *t = weights->tensor[p->published];
+        const CkType type = packed ? checkpoint_block_type(t) : t->dtype;
+        if (p->mul != 1 || p->add != 0 || type == CK_TYPE_COUNT)
                 return STORAGE_F32;
         for (Storage s = 0; s < WEIGHT_STORAGES; s++)
-                if (file_type[s] == exact_type(weights->tensor[p->published]->dtype))
-                        return !is_in_blocks(s) || piece_keeps_blocks(p, ck_type_values(file_type[s]))
+                if (file_type[s] == exact_type(type))
+                        return !is_in_blocks(s) || piece_keeps_blocks(p, ck_type_values(file_type[s]),
+                                                                      checkpoint_block_step(t))
                                        ? s
                                        : STORAGE_F32;
         return STORAGE_F32;
@@ -75,18 +78,25 @@ bool weight_may_be(const Weight *w, Storage storage)
         return storage == STORAGE_F32 || (may_be_narrow(w) && divides(w, storage));
 }
 
-Storage weight_exact(const Weights *weights, const Weight *w, int64_t slot)
+/* The type of all pieces of a slot; F32: they have several. */
+static Storage exact_storage(const Weights *weights, const Weight *w, int64_t slot, bool packed)
 {
         Storage found = STORAGE_COUNT;
         Piece *const *piece;
         int64_t n = weights->map && may_be_narrow(w) ? slot_pieces(weights->map, w, slot, &piece) : 0;
         for (int64_t i = 0; i < n; i++) {
-                Storage own = storage_of_piece(weights, piece[i]);
+                Storage own = storage_of_piece(weights, piece[i], packed);
                 if (found != STORAGE_COUNT && found != own)
                         return STORAGE_F32;
                 found = own;
         }
         return found != STORAGE_COUNT && divides(w, found) ? found : STORAGE_F32;
+}
+
+Storage weight_exact(const Weights *weights, const Weight *w, int64_t slot)
+{
+        const Storage packed = exact_storage(weights, w, slot, true);
+        return packed != STORAGE_F32 ? packed : exact_storage(weights, w, slot, false);
 }
 
 Storage weight_rounded(const Weight *w, Storage exact, Storage asked)
@@ -345,7 +355,7 @@ static bool weights_read_piece(Weights *weights, const Piece *p, WeightRun *take
 {
         PieceReader r = {.piece = p, .tensor = weights->tensor[p->published], .block = weights->block};
         r.weights = weights;
-        r.rounds = (r.tensor->adapted || storage_of_piece(weights, p) != p->weight->storage) &&
+        r.rounds = (r.tensor->adapted || storage_of_piece(weights, p, false) != p->weight->storage) &&
                    !is_in_blocks(p->weight->storage);
         r.take = take;
         r.to = to;

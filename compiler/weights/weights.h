@@ -138,6 +138,12 @@ bool checkpoint_read_f32(const CkTensor *tensor, int64_t first, int64_t count, f
 bool checkpoint_read_f64(const CkTensor *tensor, int64_t first, int64_t count, double *out);
 /* Whether two tensors have one shape and the same numbers; stops at the first block that differs. */
 bool checkpoint_same_numbers(const CkTensor *a, const CkTensor *b);
+/* scaled_blocks.c: the type of blocks that hold the tensor's numbers exactly, or more exactly; CK_TYPE_COUNT: none.  Numbers of a
+ * block are this step apart in the tensor.  checkpoint_block copies the block whose first number is element `first`; false: a
+ * number of it is infinite. */
+CkType checkpoint_block_type(const CkTensor *tensor);
+int64_t checkpoint_block_step(const CkTensor *tensor);
+bool checkpoint_block(const CkTensor *tensor, int64_t first, void *to);
 /* Releases the pages of these elements; they can be read again. */
 void checkpoint_let_go(const CkTensor *tensor, int64_t first, int64_t count);
 /* pack.c: the same for pages of a mapped file that begin in this range. */
@@ -233,6 +239,7 @@ const char *weights_left_out(Arena *arena, const Weights *w, const Checkpoint *f
 Storage weight_exact(const Weights *weights, const Weight *w, int64_t slot);
 /* The storage type of a slot that is `exact` if `asked` is requested. */
 Storage weight_rounded(const Weight *w, Storage exact, Storage asked);
+bool storage_can_be_made(Storage s); /* whether --quant can round weights to it; else only published codes have it */
 bool weight_may_be(const Weight *w, Storage storage); /* whether its numbers can have this type */
 bool storage_can_be_made(
         Storage s); /* whether --quant can ask for it: floats, or blocks that have a quantiser */

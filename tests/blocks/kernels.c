@@ -53,14 +53,14 @@ static void verdict(bool good, const char *what, const char *storage, const char
 
 /* One product: blocks [OUTPUTS][DEPTH / values] as a file has them, their values, and panels. */
 typedef struct {
-        int k, steps; /* steps: of a block of the panels */
+        int k, steps, group; /* steps: of a block of the panels; group: activations that share a scale */
         uint8_t *block, *panel;
         float *value; /* [OUTPUTS][k] */
         float x[ROWS * DEPTH];
 } Product;
 
-/* Where a block has scales in f16, and how many. */
-static void set_scales(Storage s, uint8_t *block)
+/* Where a block has scales in f16, and how many.  bf16: those of int4 are in bf16, as in all blocks of a panel. */
+static void set_scales(Storage s, bool bf16, uint8_t *block)
 {
         const int at = s == STORAGE_Q2_K    ? 80
                        : s == STORAGE_Q3_K  ? 108
@@ -69,8 +69,12 @@ static void set_scales(Storage s, uint8_t *block)
                        : s == STORAGE_TQ2_0 ? 64
                                             : 0;
         const int n = s == STORAGE_MXFP4 || s == STORAGE_IQ1_M ? 0 : storage_info[s].halves / 32;
+        const bool zeros = s >= STORAGE_INT4_32 && s <= STORAGE_INT4_128;
+        if (zeros)
+                block[2] = (uint8_t)((block[2] & 15) | (bf16 ? 128 : 0));
         for (int i = 0; i < n; i++) {
-                uint16_t half = f32_to_f16((float)(int)(random_bits() % 2001 - 1000) / 20000.0f);
+                const float scale = (float)(int)(random_bits() % 2001 - 1000) / 20000.0f;
+                uint16_t half = zeros && bf16 ? f32_to_bf16(scale) : f32_to_f16(scale);
                 memcpy(block + at + 2 * i, &half, 2);
         }
         if (s == STORAGE_MXFP4)
@@ -86,7 +90,8 @@ static Product *product_new(int kind, int k)
         Product *p = calloc(1, sizeof *p);
         const Storage s = kinds[kind].storage;
         p->k = k;
-        p->steps = storage_info[s].codes;
+        p->steps = storage_steps(s);
+        p->group = storage_info[s].codes;
         const int values = ck_type_values(kinds[kind].type), depth = k / values,
                   bytes = ck_type_bits(kinds[kind].type) / 8;
         p->block = malloc((size_t)(OUTPUTS * depth * bytes));
@@ -97,7 +102,7 @@ static Product *product_new(int kind, int k)
                         p->block[i * bytes + b] = i / depth == LARGEST ? 0xff
                                                   : i / depth == LEAST ? 0
                                                                        : (uint8_t)random_bits();
-                set_scales(s, p->block + i * bytes);
+                set_scales(s, i / depth / 16 % 2, p->block + i * bytes);
         }
         ck_type_widen(kinds[kind].type, p->block, OUTPUTS * depth, p->value);
         for (int panel = 0; panel < PANELS; panel++)
@@ -112,7 +117,7 @@ static Product *product_new(int kind, int k)
                 }
         for (int i = 0; i < ROWS * k; i++)
                 p->x[i] = (float)(int)(random_bits() % 20001 - 10000) / 3000.0f * (i % 97 ? 1 : 30);
-        for (int i = 0; i < p->steps; i++) {
+        for (int i = 0; i < p->group; i++) {
                 p->x[3 * k + i] = 0;
                 p->x[4 * k + i] = 1e-31f;
         }
@@ -166,10 +171,10 @@ static bool same_float(float a, float b)
 }
 
 /* The scale of a group of a row of codes, which stands first in what is kept of it: 8 bytes, or 52 of 256. */
-static float scale_of(const int8_t *codes, int k, int steps, int group)
+static float scale_of(const int8_t *codes, int k, int of, int group)
 {
         float scale;
-        memcpy(&scale, codes + k + group * (steps == 256 ? 52 : 8), sizeof scale);
+        memcpy(&scale, codes + k + group * (of == 256 ? 52 : 8), sizeof scale);
         return scale;
 }
 
@@ -179,11 +184,11 @@ static void check_codes(const Product *p, const int8_t *codes, Storage s, const 
         int code[256];
         for (int row = 0; row < ROWS; row++) {
                 const int8_t *own = codes + row * CODES_BYTES(p->k);
-                for (int g = 0; g < p->k / p->steps; g++) {
-                        float rule = codes_by_rule(p->x + row * p->k + g * p->steps, p->steps, code);
-                        good = good && same_float(scale_of(own, p->k, p->steps, g), rule);
-                        for (int i = 0; i < p->steps; i++)
-                                good = good && own[g * p->steps + i] == code[i];
+                for (int g = 0; g < p->k / p->group; g++) {
+                        float rule = codes_by_rule(p->x + row * p->k + g * p->group, p->group, code);
+                        good = good && same_float(scale_of(own, p->k, p->group, g), rule);
+                        for (int i = 0; i < p->group; i++)
+                                good = good && own[g * p->group + i] == code[i];
                 }
         }
         verdict(good, "activations are the rule's codes", storage_info[s].text, t->name);
@@ -212,12 +217,12 @@ static bool is_close(const Product *p, const int8_t *codes, int row, int n, floa
         double sum = 0, size = 0;
         for (int k = 0; k < p->k; k++) {
                 double term =
-                        (double)p->value[n * p->k + k] * own[k] * scale_of(own, p->k, p->steps, k / p->steps);
+                        (double)p->value[n * p->k + k] * own[k] * scale_of(own, p->k, p->group, k / p->group);
                 sum += term;
                 size += fabs(term);
         }
         return (isnan(sum) && isnan(found)) ||
-               fabs(found - sum) <= 4e-7 * size * (1 + floor((double)p->k / p->steps / 4));
+               fabs(found - sum) <= 4e-7 * size * (1 + floor((double)p->k / p->group / 4));
 }
 
 static void check_product(const Product *p, const int8_t *codes, Storage s, const Target *t, Outputs *first,
@@ -263,7 +268,9 @@ int main(void)
         static Outputs first;
         for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
                 const Storage s = kinds[kind].storage;
-                Product *p = product_new((int)kind, storage_info[s].codes == 32 ? 704 : DEPTH);
+                const int values = ck_type_values(kinds[kind].type);
+                Product *p =
+                        product_new((int)kind, storage_info[s].codes == 32 ? 704 / values * values : DEPTH);
                 int8_t *codes = aligned_alloc(64, (size_t)(ROWS * CODES_BYTES(p->k) + 63) / 64 * 64);
                 for (int i = 0; i < target_count; i++) {
                         const Target *t = &target_table[i];

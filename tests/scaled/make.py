@@ -1,9 +1,10 @@
 """Writes cases/NAME/model.safetensors and config.json, and cases/NAME.expected.safetensors, for each format of quantised weights.
 
-    PYTHON tests/scaled/make.py PACKAGES
+    PYTHON tests/scaled/make.py PACKAGES [PART...]
 
 PYTHON has torch, transformers 5.24 and compressed-tensors 0.20; PACKAGES is a folder with the files of the PyPI packages autoawq
-0.2.9 and auto-round 0.16.1 (pip install --no-deps --target).  Numbers are small and random, the same in each run.  Tensors are written by
+0.2.9 and auto-round 0.16.1 (pip install --no-deps --target).  PART is a function below, such as wide: its cases are replaced, others are
+kept.  Numbers are small and random, the same in each run.  Tensors are written by
 these packages where they have a writer that runs without a GPU, and expected numbers are those of their own functions:
 
     fp8                 transformers, integrations/finegrained_fp8.py: Fp8Dequantize
@@ -29,7 +30,7 @@ from safetensors.torch import save_file
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CASES = os.path.join(HERE, "cases")
-PACKAGES = sys.argv[1]
+PACKAGES, PARTS = sys.argv[1], sys.argv[2:]
 BF16, F16, F32 = torch.bfloat16, torch.float16, torch.float32
 generator = torch.Generator()
 
@@ -64,6 +65,7 @@ def floats_of_8(kind, *shape):
 
 def case(name, config, tensors, expected, dtype="bfloat16"):
     folder = os.path.join(CASES, name)
+    shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     plain = {"norm.weight": randn(5).to(BF16)}
     save_file({k: v.contiguous() for k, v in {**tensors, **plain}.items()}, os.path.join(folder, "model.safetensors"))
@@ -111,7 +113,8 @@ def fp8():
 
 # --- compressed-tensors ---
 
-def compressed():
+def compressed(wide=False):
+    """wide: only matrices whose groups are whole blocks of storage types."""
     from compressed_tensors.compressors import BaseCompressor
     from compressed_tensors.config import CompressionFormat
     from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
@@ -158,6 +161,16 @@ def compressed():
         to = {"bfloat16": BF16, "float16": F16, None: None}[word]
         case(name, config_of(kind, scheme), named("a", packed), {"a.weight": number if to is None else number.to(to)}, word)
 
+    if wide:
+        grouped = {"num_bits": 4, "type": "int", "strategy": "group"}
+        one("wide_pack4_32", "pack-quantized", {**grouped, "group_size": 32}, (12, 96))
+        one("wide_pack4_64", "pack-quantized", {**grouped, "group_size": 64, "symmetric": False}, (18, 128), F16, "float16")
+        one("wide_pack4_128", "pack-quantized", {**grouped, "group_size": 128, "symmetric": False}, (17, 384))
+        one("wide_pack4_256_f16_of_bf16", "pack-quantized", {**grouped, "group_size": 256, "symmetric": False}, (12, 512), F16, "bfloat16")
+        one("wide_pack4_channel", "pack-quantized", {"num_bits": 4, "type": "int", "strategy": "channel", "symmetric": False}, (12, 96))
+        one("wide_int8_f16", "int-quantized", {"num_bits": 8, "type": "int", "strategy": "channel"}, (12, 64), F16, "float16")
+        one("wide_pack8_f16", "pack-quantized", {"num_bits": 8, "type": "int", "strategy": "group", "group_size": 32}, (12, 64), F16, "float16")
+        return
     floats = {"num_bits": 8, "type": "float"}
     ints = {"num_bits": 8, "type": "int"}
     four = {"num_bits": 4, "type": "int"}
@@ -323,8 +336,14 @@ def modelopt():
          {"a.weight": w, "a.weight_scale": s, "a.input_scale": torch.tensor(0.5), "a.k_scale": torch.tensor(1.0)}, {"a.weight": (w.float() * s).to(BF16)})
 
 
-shutil.rmtree(CASES, ignore_errors=True)
-os.makedirs(CASES)
-for part in (fp8, compressed, integers, others, modelopt):
-    generator.manual_seed(11)
-    part()
+def wide():
+    compressed(wide=True)
+
+
+parts = (fp8, compressed, integers, others, modelopt, wide)
+if not PARTS:
+    shutil.rmtree(CASES, ignore_errors=True)
+for part in parts:
+    if not PARTS or part.__name__ in PARTS:
+        generator.manual_seed(11)
+        part()

@@ -57,7 +57,7 @@ def of_bf16(bits):
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
-TYPES = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16, "F8_E4M3": np.uint8, "U8": np.uint8, "I32": np.int32}
+TYPES = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16, "F8_E4M3": np.uint8, "U8": np.uint8, "I8": np.int8, "I32": np.int32}
 
 
 def read(path):
@@ -195,22 +195,40 @@ def make(name, config, kind):
     return True
 
 
+def outputs_of(folder, *options):
+    """Bytes of the outputs; a message instead if there are none."""
+    code, _, err = lathe("eval", folder, "-p", "3 1 4 1 5 9", "-o", "out.npy", *(() if "--jit" in options else ("--jit", "tcc")), *options)
+    if code:
+        return f"{folder}: {err}"
+    with open(f"{WORK}/out.npy", "rb") as f:
+        return f.read()
+
+
 def same_outputs(name, *options):
-    outputs = []
-    for folder in (name, name + "-plain"):
-        code, _, err = lathe("eval", folder, "-p", "3 1 4 1 5 9", "-o", "out.npy", "--jit", "tcc", *options)
-        if code:
-            return f"{folder}: {err}"
-        with open(f"{WORK}/out.npy", "rb") as f:
-            outputs.append(f.read())
+    outputs = [outputs_of(folder, *options) for folder in (name, name + "-plain")]
+    if any(isinstance(o, str) for o in outputs):
+        return str(outputs)
     return "" if outputs[0] == outputs[1] else "other outputs than with plain numbers"
+
+
+def bytes_of_plan(folder, *options):
+    out = lathe("show", folder, "cost", "--weights", folder, *options)[1].decode()
+    line = next(line for line in out.splitlines() if line.strip().startswith("here"))
+    return int(line.split()[1].replace(",", "")), line
 
 
 def check(name, config, kind):
     if not make(name, config, kind):
         return
-    why = same_outputs(name)
+    why = same_outputs(name, *(("--quant", "bf16") if kind == "mxfp4" else ()))
     verdict(f"{name}: outputs of plain numbers", not why, why)
+    lines = [bytes_of_plan(folder) for folder in (name, name + "-plain")]
+    if kind == "mxfp4":
+        verdict(f"{name}: experts stay in blocks", " values of mxfp4" in lines[0][1] and lines[0][0] < 0.8 * lines[1][0], str(lines))
+        same = outputs_of(name) == outputs_of(name + "-plain", "--quant", "bf16,layer[*].ffn.expert=mxfp4")
+        verdict(f"{name}: the products of the same numbers in mxfp4", same)
+    else:
+        verdict(f"{name}: memory of plain numbers, of groups that no block has", lines[0] == lines[1], str(lines))
     if name in VERIFIED:
         code, out, err = lathe("verify", name, "--jit", "tcc")
         verdict(f"{name}: verify", code == 0, out.decode() + err)
@@ -311,10 +329,126 @@ def eight_bits():
     verdict("floats of 8 bits without scales: kept in bf16", plans[0] == plans[1] and b"bf16" in plans[0], plans[0].decode())
 
 
+# --- matrices that stay codes ---
+
+WIDE = {**LLAMA, "hidden_size": 128, "intermediate_size": 256, "head_dim": 32}
+TARGETS = [line.split()[0] for line in lathe("targets")[1].decode().splitlines() if line.split()[1:2] in (["native"], ["runs"]) and not line.startswith("portable")]
+
+
+def integer_parts(kind, name, w, group):
+    """A matrix as kind, and as signed bytes with scales of 32, which are the blocks of q8_0."""
+    bf16_scales = kind == "compressed"
+    code, zero, scale, number = integers(w, group, "BF16" if bf16_scales else "F16")
+    if kind == "awq":
+        parts = {".qweight": ("I32", packed(code.T, ORDER)), ".qzeros": ("I32", packed(zero.T, ORDER)), ".scales": ("F16", scale.T)}
+    elif kind == "gptq":
+        parts = {".qweight": ("I32", packed(code).T), ".qzeros": ("I32", packed(zero.T - 1)), ".scales": ("F16", scale.T), ".g_idx": ("I32", np.arange(w.shape[1]) // group)}
+    else:
+        zeros = packed(np.pad(zero, ((0, -len(zero) % 8), (0, 0))).T).T
+        parts = {".weight_packed": ("I32", packed(code)), ".weight_zero_point": ("I32", zeros), ".weight_scale": ("BF16", bf16(scale)), ".weight_shape": ("I32", np.array(w.shape))}
+    eight = {".weight": ("I8", code - np.repeat(zero, group, 1)), ".weight_scale": ("F16", np.repeat(scale, group // 32, 1))}
+    assert np.array_equal(scale.astype(np.float16).astype(np.float32), scale)
+    return {name + k: v for k, v in parts.items()}, {name + k: v for k, v in eight.items()}, {name + ".weight": number}
+
+
+def group_config(kind, group):
+    ints = {"num_bits": 4, "type": "int", "symmetric": False, "strategy": "group", "group_size": group}
+    return {"awq": {**QUANTISED["awq"][1], "group_size": group}, "gptq": {**QUANTISED["gptq"][1], "group_size": group},
+            "compressed": {**QUANTISED["compressed"][1], "config_groups": {"group_0": {"weights": ints, "targets": ["Linear"]}}}}[kind]
+
+
+EIGHT = {"quant_method": "compressed-tensors", "format": "int-quantized",
+         "config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "int", "strategy": "group", "group_size": 32}, "targets": ["Linear"]}}}
+
+
+def hashed(config, folder):
+    os.makedirs(f"{WORK}/{folder}")
+    with open(f"{WORK}/{folder}/config.json", "w") as f:
+        json.dump(config, f)
+    lathe("weights", folder, "-o", "hashed.safetensors")
+    return read(f"{WORK}/hashed.safetensors")
+
+
+def publish(folder, config, tensors, quantization=None):
+    os.makedirs(f"{WORK}/{folder}", exist_ok=True)
+    with open(f"{WORK}/{folder}/config.json", "w") as f:
+        json.dump({**config, **({"quantization_config": quantization} if quantization else {})}, f)
+    write(f"{WORK}/{folder}/model.safetensors", tensors)
+
+
+def same_everywhere(name, folder, expected):
+    """One result on every target, by the interpreter of code, and with other threads."""
+    ways = [("--target", t) for t in TARGETS] + [("--jit", "code"), ("--threads", "3")]
+    others = [way for way in ways if outputs_of(folder, *way) != expected]
+    verdict(f"{name}: one result on {', '.join(TARGETS)}, interpreted, with threads", not isinstance(expected, str) and not others, f"{others} {expected if isinstance(expected, str) else ''}")
+
+
+def int4(name, config, kind, group, storage):
+    """Codes of four bits stay codes: the products are those of the same integers in q8_0."""
+    codes, eights, plain = {}, {}, {}
+    for key, (dtype, x) in hashed(config, name).items():
+        if key.endswith("_proj.weight") and "kv_b_proj" not in key:
+            parts = integer_parts(kind, key.removesuffix(".weight"), x, group)
+        else:
+            parts = ({key: ("BF16", bf16(x))},) * 3
+        codes.update(parts[0])
+        eights.update(parts[1])
+        plain.update(parts[2])
+    publish(name, config, codes, group_config(kind, group))
+    publish(name + "-eight", config, eights, EIGHT)
+    publish(name + "-plain", config, plain)
+    outputs = outputs_of(name)
+    eight = outputs_of(name + "-eight")
+    verdict(f"{name}: the products of the same integers in q8_0", not isinstance(outputs, str) and outputs == eight, outputs if isinstance(outputs, str) else str(eight)[:200])
+    same_everywhere(name, name, outputs)
+    why = same_outputs(name, "--quant", "f16" if kind != "compressed" else "bf16")
+    verdict(f"{name}: --quant gives the numbers of the reference", not why, why)
+    size, line = bytes_of_plan(name)
+    file = os.path.getsize(f"{WORK}/{name}/model.safetensors")
+    verdict(f"{name}: memory near the file's", f" values of {storage}" in line and size < 1.03 * file, f"{line}; the file has {file}")
+
+
+def ways_of_codes(name):
+    """The ways in which a model's weights are read, with codes."""
+    first = lathe("run", name, "-p", "3 1 4", "-n", "8", "--hash")
+    verdict(f"{name}: run", first[0] == 0 and b"hash" in first[1] + first[2].encode(), first[2])
+    for more in (("--ranks", "2"), ("--chunk", "2"), ("--jit", "code"), ("--threads", "2")):
+        done = lathe("run", name, "-p", "3 1 4", "-n", "8", "--hash", *more)
+        verdict(f"{name}: run {' '.join(more)}", done[0] == 0 and done[1:] == first[1:], done[2] + first[2])
+    code, _, err = lathe("golden", "record", name, "-o", "packed.golden", "--target", "scalar")
+    checked = lathe("golden", "check", "packed.golden", "--target", "native", "--jit", "tcc")
+    verdict(f"{name}: golden", code == 0 and checked[0] == 0, err + checked[2])
+    code, _, err = lathe("build", name, "--main", "--target", "scalar", "-o", "packed.c")
+    done = lathe("run", name, "--weights", "packed.weights", "--target", "scalar", "-p", "3 1 4", "-n", "8", "--hash")
+    verdict(f"{name}: a packed file is read as it is", code == 0 and done[:2] == first[:2] and done[2].splitlines()[-1:] == first[2].splitlines()[-1:], err + done[2] + first[2])
+    code, out, err = lathe("verify", name, "--jit", "tcc")
+    verdict(f"{name}: verify", code == 0, out.decode() + err)
+    code, _, err = lathe("run", name, "-p", "3", "-n", "1", "--quant", "int4_32")
+    verdict(f"{name}: --quant to published codes is refused", code != 0 and "which lathe keeps and does not make" in err and "iq4_xs, " not in err, err)
+    code, out, err = lathe("show", name, "plan", "--weights", name, "--quant", "bf16,layer[1].attn=f32")
+    verdict(f"{name}: --quant by path", code == 0 and b"int4" not in out, err)
+
+
+def experts():
+    """Stacked experts and fused projections: some matrices stay codes, others become numbers."""
+    config = {**DEEPSEEK, "hidden_size": 128, "moe_intermediate_size": 32, "q_lora_rank": 64}
+    int4("deepseek-int4_32", config, "compressed", 32, "int4_32")
+
+
+def stay_codes():
+    int4("wide-awq-128", WIDE, "awq", 128, "int4_128")
+    int4("wide-gptq-64", WIDE, "gptq", 64, "int4_64")
+    int4("wide-compressed-32", WIDE, "compressed", 32, "int4_32")
+    int4("wide-compressed-128", WIDE, "compressed", 128, "int4_128")
+    ways_of_codes("wide-awq-128")
+    experts()
+
+
 for family, config, kinds in (("llama", LLAMA, ("fp8", "awq", "gptq", "compressed")), ("phi3", PHI3, ("awq", "gptq")), ("deepseek", DEEPSEEK, ("fp8", "compressed")), ("gpt-oss", GPT_OSS, ("mxfp4",))):
     for each in kinds:
         check(f"{family}-{each}", config, each)
 commands()
 files()
 eight_bits()
+stay_codes()
 sys.exit(failed)

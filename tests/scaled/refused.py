@@ -149,7 +149,10 @@ refused("zero points in floats", "awq", typed("m.a.qzeros", "F32"), '"m.a.qzeros
 refused("packed zero points of bytes", "compressed_int8_zeros", lambda c, t: t.update({"a.weight_zero_point": ["I32", [12, 1], bytes(48)]}), "not a type of zero points")
 refused("a list of groups in floats", "gptq_4", typed("a.g_idx", "F32"), '"a.g_idx", F32: not a list of groups; expected I32')
 refused("two global scales", "compressed_nvfp4", lambda c, t: t.update({"a.weight_global_scale": ["F32", [2], bytes(8)]}), "not a scale of all groups; expected one F32")
-refused("a global scale of 0", "compressed_nvfp4", bytes_of("a.weight_global_scale", bytes(4)), '"a.weight_global_scale", F32: it is 0; expected the scale of all groups')
+refused("a global scale of 0", "compressed_nvfp4", bytes_of("a.weight_global_scale", bytes(4)), '"a.weight_global_scale": it is 0; expected the scale of all groups')
+refused("a global scale that is no number", "compressed_nvfp4", bytes_of("a.weight_global_scale", b"\x00\x00\xc0\x7f"), '"a.weight_global_scale": it is nan; expected the scale of all groups')
+refused("codes of another method", "compressed_nvfp4", lambda c, t: (c.clear(), c.update({"quant_method": "modelopt", "quant_algo": "NVFP4"})),
+        '"a.weight_packed": names of codes end with _packed for other methods than modelopt; expected the quant_method that wrote the file')
 refused("a list of groups for floats", "compressed_fp8_channel", lambda c, t: t.update({"a.weight_g_idx": ["I32", [20], bytes(80)]}), '"a.weight_g_idx", I32: there are no codes')
 refused("codes of 64 bits", "awq", typed("m.a.qweight", "I64", [48, 2]), '"m.a.qweight" has type I64; expected I32, for codes')
 refused("blocks of signed bytes", "mxfp4", typed("e.down_proj_blocks", "I8"), '"e.down_proj_blocks" has type I8; expected U8, for codes')
@@ -180,6 +183,8 @@ for name, case, edit, *why in (
         ("the layout of a kernel", "gptq_4", key("is_marlin_format", True), "is_marlin_format is true; expected false"),
         ("an adapter", "gptq_4", key("adapter", {"name": "lora"}), "adapter is"),
         ("other sizes that are a list", "gptq_4", key("dynamic", [1]), "dynamic is [1]; expected an object of modules"),
+        ("other sizes that are a number", "gptq_4", key("dynamic", {"+:b": 4}), "dynamic.+:b is 4; expected an object of the modules' sizes"),
+        ("other sizes that are a text", "auto_round", key("extra_config", {"b": "float"}), 'extra_config.b is "float"; expected an object of the modules\' sizes'),
         ("other sizes with bits of 5", "gptq_4", key("dynamic", {"+:b": {"bits": 5}}), "dynamic.+:b.bits is 5; expected 2, 4 or 8"),
         ("an order of codes of AWQ", "awq", key("version", "gemv"), 'version is "gemv"; expected gemm'),
         ("a backend of AWQ", "awq", key("backend", "llm-awq"), 'backend is "llm-awq"; expected autoawq'),
@@ -223,6 +228,7 @@ accepted("a number that JSON lacks, as Python writes it", "awq", key("do_fuse", 
 accepted("a number beyond 64 bits without an effect", "awq", key("do_fuse", 10**30), "m.a.weight F16 32 48 from codes\n")
 accepted("null for a key", "awq", key("version", None), "m.a.weight F16 32 48 from codes\n")
 accepted("GPTQ without a list of groups", "gptq_4", gone("a.g_idx"), "a.weight F16 64 96 from codes\n")
+accepted("other sizes of modules that are left out", "gptq_4", key("dynamic", {"-:b": False, "c": None}), "a.weight F16 64 96 from codes\n")
 accepted("AWQ without bits", "awq", without("bits"), "m.a.weight F16 32 48 from codes\n")
 
 # --- config.json that is no such file ---

@@ -1,13 +1,14 @@
 /* compare FOLDER FILE: whether a quantised checkpoint has the tensors of FILE, with the same types and numbers to the bit, read whole,
  * in parts, as doubles and in parts of parts; prints the first difference.  list FOLDER: a line for each tensor.  cut FOLDER: truncates its file while it is open.
- * blocks FOLDER: quantises numbers of MXFP4 again. */
+ * blocks FOLDER: quantises numbers of MXFP4 again.  packed FOLDER FILE: whether blocks of its matrices have the numbers of FILE when these
+ * are rounded; a line for each with the type of its blocks. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "weights/checkpoint_private.h"
+#include "weights/scaled_private.h"
 
 static bool same(const CkTensor *a, const float *x, const float *y, int64_t first, int64_t n, const char *how)
 {
@@ -163,8 +164,62 @@ static int blocks(const char *path)
         return !n || other;
 }
 
+static float round_as(CkType type, float x)
+{
+        return type == CK_BF16 ? bf16_to_f32(f32_to_bf16(x)) : type == CK_F16 ? f16_to_f32(f32_to_f16(x)) : x;
+}
+
+/* Whether the blocks of a matrix have the numbers y when they are rounded as the reference rounds; zeros of MXFP4 lose their signs. */
+static bool same_blocks(const CkTensor *t, const float *y)
+{
+        const CkType type = checkpoint_block_type(t);
+        const int steps = ck_type_values(type);
+        const int64_t along = checkpoint_block_step(t);
+        uint8_t block[512];
+        float x[256];
+        for (int64_t i = 0; i < t->count; i++) {
+                if (i / along % steps != 0)
+                        continue;
+                if (!checkpoint_block(t, i, block)) {
+                        if (isfinite(y[i]) || type != CK_MXFP4)
+                                return printf("%s: element %lld is not in a block\n", t->name, (long long)i) < 0;
+                        continue;
+                }
+                ck_type_widen(type, block, 1, x);
+                for (int k = 0; k < steps; k++) {
+                        const int64_t at = i + k * along;
+                        const float found = round_as(t->scaled->result, round_as(t->scaled->computed, x[k]));
+                        if (f32_bits(found) != f32_bits(y[at]) && !(type == CK_MXFP4 && found == y[at]))
+                                return printf("%s: element %lld of blocks is %.9g; expected %.9g\n", t->name,
+                                              (long long)at, (double)found, (double)y[at]) < 0;
+                }
+        }
+        return true;
+}
+
+static int packed(const char *left, const char *right)
+{
+        CkError err;
+        Checkpoint *a = checkpoint_open(left, &err), *b = a ? checkpoint_open(right, &err) : NULL;
+        bool good = b || !refuse(&err);
+        for (int i = 0; good && i < checkpoint_count(a); i++) {
+                const CkTensor *t = checkpoint_at(a, i), *wanted = checkpoint_find(b, t->name);
+                if (!t->scaled || t->scaled->blocks == CK_TYPE_COUNT)
+                        continue;
+                float *y = malloc((size_t)t->count * sizeof *y);
+                good = y && wanted && checkpoint_read_f32(wanted, 0, t->count, y) && same_blocks(t, y);
+                printf("%s %s\n", t->name, ck_type_name(t->scaled->blocks));
+                free(y);
+        }
+        checkpoint_close(a);
+        checkpoint_close(b);
+        return !good;
+}
+
 int main(int argc, char **argv)
 {
+        if (argc == 4 && !strcmp(argv[1], "packed"))
+                return packed(argv[2], argv[3]);
         if (argc == 4 && !strcmp(argv[1], "compare"))
                 return compare(argv[2], argv[3]);
         if (argc == 3 && !strcmp(argv[1], "blocks"))
