@@ -15,6 +15,7 @@
  *      iq4_xs             (d s) v[q]        s of each 32 steps, v as in iq4_nl
  *      tq2_0              d (q - 1)
  *      int4_32, int4_64, int4_128    d (q - z), z from 0 to 15 per output
+ *      e4m3, e5m2         d q               q a float of 8 bits
  *
  * Layout of a block in memory, for all 16 outputs.  Codes are in lines of four steps, [16][4].  A line of whole bytes has 64 bytes.
  * Four bits: 64 bytes have two lines, the first in the low halves.  Two bits: 64 bytes have four lines, bits 2 j are of line j.
@@ -35,6 +36,8 @@
  *      iq4_xs       d f16 [16]; s int8 [8][16]; four bits
  *      tq2_0        d f16 [16]; two bits
  *      int4_32, ..  d f16 or bf16 [16]; z [16], with bit 7 set if d are bf16; four bits
+ *      e4m3         256 d f32 [16]; floats of 8 bits in lines of one step, [128][16]
+ *      e5m2         the same with d
  *
  * So a block is read from its first byte to its last.  Types that products expand to whole bytes are in book_values.h.
  *
@@ -232,6 +235,16 @@ KERNEL float zeroed_at(const uint8_t *p, int step, int lane)
         return d * (float)(code - (p[32 + lane] & 15));
 }
 
+/* One element of a block of floats of 8 bits. */
+KERNEL float scaled_at(int storage, const uint8_t *p, int step, int lane)
+{
+        uint8_t code[16] = {0};
+        float d;
+        code[0] = p[SCALED_HEAD + 16 * step + lane];
+        memcpy(&d, p + 4 * lane, sizeof d);
+        return v_first(load_scaled(storage, code, 0, v_set1(d)));
+}
+
 /* One element of a block of 256. */
 KERNEL float super_at(int storage, const uint8_t *p, int step, int lane)
 {
@@ -256,6 +269,10 @@ KERNEL float block_at(int storage, const void *array, int64_t at)
 #endif
         const int steps = (int)step_values(storage), step = (int)(at / 16 % steps), lane = (int)(at % 16);
         const uint8_t *p = (const uint8_t *)array + at / (16 * steps) * bytes_of_block(storage);
+#if HAS_SCALED
+        if (is_scaled(storage))
+                return scaled_at(storage, p, step, lane);
+#endif
 #if HAS_INT4_32 || HAS_INT4_64 || HAS_INT4_128
         if (has_zeros(storage))
                 return zeroed_at(p, step, lane);

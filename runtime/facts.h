@@ -9,7 +9,7 @@
 #define HAS_F16 1
 #define HAS_BF16 1
 
-/* Some weights of products have 16 bits; calls of many rows convert them to f32. */
+/* Some weights of products have 16 bits, or 8 with scales; calls of many rows convert them to f32. */
 #define HAS_WIDE_WEIGHTS 1
 
 /* Some keys, values or other states are not in f32; some in f16; in bf16; in codes of 8 bits with scales (kept.h). */
@@ -17,6 +17,9 @@
 #define HAS_F16_STATES 1
 #define HAS_BF16_STATES 1
 #define HAS_CODES 1
+
+/* Some weights are in blocks of floats of 8 bits with scales (load_scaled() in tile.h). */
+#define HAS_SCALED 1
 
 /* Some weights are in blocks (blocks.h); are multiplied by groups of 32 activations; of 256; are in blocks of each kind. */
 #define HAS_BLOCKS 1
@@ -48,6 +51,8 @@
 #define HAS_INT4_32 1
 #define HAS_INT4_64 1
 #define HAS_INT4_128 1
+#define HAS_E4M3 1
+#define HAS_E5M2 1
 
 /* Some weights have code books (book_values.h). */
 #define HAS_BOOKS 1

@@ -6,7 +6,9 @@
  * C, and gives the same bits.  Compiler options are in kernel_files_private.h.  Products with weights in blocks are in
  * kernels_blocks.c, because some targets differ only in them.
  */
-#define STORAGES(S) S(TILES, F32) S(TILES, F16) S(TILES, BF16)
+#include "../compiler/graph/block_storages.h"
+#define TILES_OF_SCALED(S, NAME, ...) S(TILES, NAME)
+#define STORAGES(S) S(TILES, F32) S(TILES, F16) S(TILES, BF16) SCALED_STORAGES(TILES_OF_SCALED, S)
 #include "../compiler/run/kernel_files_private.h"
 #include "team.h"
 #include "contraction.h"

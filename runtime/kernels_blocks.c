@@ -3,10 +3,10 @@
  */
 #include "../compiler/graph/block_storages.h"
 #define TILES_OF_BLOCKS(S, NAME, ...) S(CODE_TILES, NAME)
-#define STORAGES(S) BLOCK_STORAGES(TILES_OF_BLOCKS, S)
+#define STORAGES(S) CODE_STORAGES(TILES_OF_BLOCKS, S)
 #include "../compiler/run/kernel_files_private.h"
 
-#define HAS_SIZE(of, NAME, name, steps, codes, bytes, halves)                                                \
+#define HAS_SIZE(of, NAME, name, steps, codes, bytes, floats, halves)                                        \
         _Static_assert(BLOCK_##NAME == bytes && HAS_##NAME,                                                  \
                        "rows of block_storages.h agree with tile.h and facts.h");
 BLOCK_STORAGES(HAS_SIZE, )

@@ -125,9 +125,27 @@ KERNEL void widen_panels(float *to, int storage, const char *w, int64_t panel_by
         }
 }
 
+/* The same for blocks with scales, of k steps of `panels` panels. */
+KERNEL void widen_scaled(float *to, int storage, const char *w, int64_t panel_bytes, int panels,
+                         int64_t steps)
+{
+        for (int j = 0; j < panels; j++)
+                for (int64_t p = 0; p < steps; p++) {
+                        const char *codes = w + j * panel_bytes + p / 128 * BLOCK_E4M3 + SCALED_HEAD;
+                        v_store(to + (j * steps + p) * 16,
+                                load_scaled(storage, codes, p % 128 * 16, scales_of_block(codes, 0)));
+                }
+}
+
 SHARED void matmul_widen(const Matmul *m, const Chunk *c)
 {
         const char *w = (const char *)m->w + (c->panel * m->depth + c->first) * m->bytes;
+#if HAS_SCALED
+        if (m->storage == STORAGE_E4M3)
+                widen_scaled(m->wide, STORAGE_E4M3, w, m->depth * m->bytes, c->panels, c->steps * 128);
+        if (m->storage == STORAGE_E5M2)
+                widen_scaled(m->wide, STORAGE_E5M2, w, m->depth * m->bytes, c->panels, c->steps * 128);
+#endif
 #if HAS_F16
         if (m->storage == STORAGE_F16)
                 widen_panels(m->wide, STORAGE_F16, w, m->depth * m->bytes, c->panels, c->steps);
@@ -138,10 +156,16 @@ SHARED void matmul_widen(const Matmul *m, const Chunk *c)
 #endif
 }
 
-/* Whether tiles of `rows` rows read weights of 16 bits widened to f32. */
+/* Whether tiles of `rows` rows read weights of 16 or 8 bits widened to f32. */
 KERNEL int takes_wide(int storage, int rows)
 {
-        return rows > 4 && (storage == STORAGE_F16 || storage == STORAGE_BF16);
+        return rows > 4 && (storage == STORAGE_F16 || storage == STORAGE_BF16 || is_scaled(storage));
+}
+
+/* Steps of k in a step of the product. */
+KERNEL int64_t steps_of(const Matmul *m)
+{
+        return m->k / m->depth;
 }
 
 /* The operands of a chunk's tiles, for weights of `storage`. */
@@ -164,32 +188,78 @@ KERNEL Factors matmul_factors(const Matmul *m, const Chunk *c, int storage, int 
         if (rows > 4 && storage == STORAGE_F32 && m->wide) {
                 f.w = m->wide;
                 f.w_panel = c->steps * 16;
+#if HAS_SCALED
+                f.w_panel *= steps_of(m);
+#endif
+        }
+#endif
+#if HAS_SCALED
+        if (is_scaled(storage)) {
+                f.w = (const char *)m->w + (c->panel * m->depth + c->first) * m->bytes + SCALED_HEAD;
+                f.w_panel = m->depth * m->bytes;
         }
 #endif
         return f;
 }
 
-/* Computes a chunk's tiles with f32, f16 or bf16 weights. */
+#if HAS_SCALED
+/* Computes a chunk's tiles of at most four rows with blocks that have scales: block by block. */
+KERNEL void matmul_tiles_of_scaled(const Matmul *m, const Chunk *c, Factors f, int rows, int panels)
+{
+        const int64_t portion = (c->portion + 127) / 128, each = m->bytes;
+        const char *w = (const char *)f.w;
+        f.next_step = portion;
+        for (int64_t t = 0; t < m->tiles; t++) {
+                const int64_t begin = m->row0 + t * rows, row = begin < m->last_tile ? begin : m->last_tile;
+                float *acc = c->sums + t * rows * panels * 16;
+#if HAS_ACTIVE_ROWS
+                if (m->active)
+                        active_rows_at(&f, m->active + row, m->ldx, m->rows >= rows ? rows : (int)m->rows,
+                                       rows);
+#endif
+                for (int64_t b = 0; b < c->steps; b++) {
+#if HAS_ACTIVE_ROWS
+                        f.x = m->x + (m->active ? 0 : row * m->ldx) + (c->first + b) * 128;
+#else
+                        f.x = m->x + row * m->ldx + (c->first + b) * 128;
+#endif
+                        f.w = w + b * each;
+                        f.next = c->next + t * c->portion + b * each;
+                        tile_rows_odd(acc, panels * 16, &f, 128, c->first + b == 0, rows, panels, 0);
+                }
+        }
+}
+#endif
+
+/* Computes a chunk's tiles with f32, f16 or bf16 weights, or widened ones. */
 KERNEL void matmul_tiles_of(const Matmul *m, const Chunk *c, Factors f, int rows, int panels)
 {
+#if HAS_SCALED
+        const int64_t first = c->first * steps_of(m), steps = c->steps * steps_of(m);
+        f.next_step = c->portion / steps_of(m) + (steps_of(m) > 1);
+#else
+        const int64_t first = c->first, steps = c->steps;
+#endif
         for (int64_t t = 0; t < m->tiles; t++) {
                 const int64_t begin = m->row0 + t * rows, row = begin < m->last_tile ? begin : m->last_tile;
                 float *acc = c->sums + t * rows * panels * 16;
 #if HAS_ACTIVE_ROWS
                 const int there = rows > 4 || m->rows >= rows ? rows : (int)m->rows;
-                f.x = m->x + (m->active ? 0 : row * m->ldx) + c->first;
+                f.x = m->x + (m->active ? 0 : row * m->ldx) + first;
                 if (m->active)
                         active_rows_at(&f, m->active + row, m->ldx, there, rows);
                 if (m->active && rows > 4)
-                        tile_rows_odd(acc, panels * 16, &f, c->steps, c->first == 0, rows, panels, 0);
+                        tile_rows_odd(acc, panels * 16, &f, steps, first == 0, rows, panels, 0);
                 else
-                        tile_rows_odd(acc, panels * 16, &f, c->steps, c->first == 0, rows, panels, rows > 4);
+                        tile_rows_odd(acc, panels * 16, &f, steps, first == 0, rows, panels, rows > 4);
 #else
-                f.x = m->x + row * m->ldx + c->first;
-                tile_rows_odd(acc, panels * 16, &f, c->steps, c->first == 0, rows, panels, rows > 4);
+                f.x = m->x + row * m->ldx + first;
+                tile_rows_odd(acc, panels * 16, &f, steps, first == 0, rows, panels, rows > 4);
 #endif
                 f.next += c->portion * c->steps;
-#if HAS_BLOCKS
+#if HAS_SCALED
+                f.next_step = c->portion / steps_of(m) + (steps_of(m) > 1);
+#elif HAS_BLOCKS
                 f.next_step = m->streamed ? 0 : c->portion;
 #else
                 f.next_step = c->portion;
@@ -269,12 +339,12 @@ KERNEL void matmul_tiles(const Matmul *m, const Chunk *c, int storage, int rows,
 {
 #if HAS_BLOCKS
 #if HAS_AMX
-        if (step_values(storage) > 1 && rows == AMX_ROWS) {
+        if (step_values(storage) > 1 && !is_scaled(storage) && rows == AMX_ROWS) {
                 matmul_tiles_of_amx(m, c, storage, panels);
                 return;
         }
 #endif
-        if (step_values(storage) > 1) {
+        if (step_values(storage) > 1 && !is_scaled(storage)) {
                 matmul_tiles_of_blocks(m, c, storage, rows, panels);
                 return;
         }
@@ -284,6 +354,12 @@ KERNEL void matmul_tiles(const Matmul *m, const Chunk *c, int storage, int rows,
                 return; /* not reached: the weights are widened */
 #endif
         Factors f = matmul_factors(m, c, storage, rows);
+#if HAS_SCALED
+        if (is_scaled(storage)) {
+                matmul_tiles_of_scaled(m, c, f, rows, panels);
+                return;
+        }
+#endif
 #if HAS_WIDE_WEIGHTS && HAS_F16
         if (storage == STORAGE_F16 && chunk_is_finite(m, c, &f)) {
                 f.storage = STORAGE_FINITE_F16;
@@ -381,7 +457,7 @@ SHARED void matmul_begin(Matmul *m, int group, const Tiling *tiling)
 {
         int own = tiling->rows, storage = m->storage;
 #if HAS_BLOCKS
-        own = step_values(storage) > 1 ? CODE_ROWS : own;
+        own = step_values(storage) > 1 && !is_scaled(storage) ? CODE_ROWS : own;
 #endif
         const int few = m->rows == 1 || has_few_rows(m, own);
         m->depth = m->k;
@@ -390,8 +466,15 @@ SHARED void matmul_begin(Matmul *m, int group, const Tiling *tiling)
         m->tile_panels = m->rows == 1 ? ONE_PANELS : few ? FEW_PANELS : tiling->panels;
         m->chunk = m->rows > 8 ? tiling->cut : MATMUL_AHEAD / m->bytes;
 #if HAS_BLOCKS
-        if (step_values(storage) > 1)
+        if (step_values(storage) > 1 && !is_scaled(storage))
                 matmul_begin_blocks(m, few, tiling);
+#endif
+#if HAS_SCALED
+        if (is_scaled(storage)) {
+                m->depth = m->k / 128;
+                m->bytes = BLOCK_E4M3;
+                m->chunk = m->rows > 8 ? tiling->cut / 128 : 1;
+        }
 #endif
         m->width = m->tile_panels % group ? m->tile_panels * group : m->tile_panels;
         m->chunk = m->chunk > 0 ? m->chunk : 1;

@@ -118,3 +118,29 @@ KERNEL float bf16_at(const uint16_t *p, int64_t at)
 {
         return v_first(v_load_bf16_n(p + at, 1));
 }
+
+/* Floats of 8 bits: sign, exponent, and 3 or 2 bits of a fraction.  A target with fast shifts of 16 bits has functions of its own. */
+#if !defined(V_EIGHT_BITS)
+/* Lane i is p[i] / 256: an exponent of 4 bits becomes the lower part of one of 5 bits, which is 8 less.  The largest code of each sign is
+ * NaN, which a carry into the highest bit of the exponent makes. */
+KERNEL v16 v_load_e4m3(const uint8_t *p)
+{
+        uint16_t half[16];
+        for (int i = 0; i < 16; i++) {
+                const unsigned rest = (p[i] & 127u) << 7;
+                half[i] = (uint16_t)((p[i] & 128u) << 8 | rest | ((rest + 128) & 0x4000u));
+        }
+        return v_load_f16(half);
+}
+#endif
+
+#if !defined(V_EIGHT_BITS)
+/* Lane i is p[i], the upper half of a half precision number. */
+KERNEL v16 v_load_e5m2(const uint8_t *p)
+{
+        uint16_t half[16];
+        for (int i = 0; i < 16; i++)
+                half[i] = (uint16_t)(p[i] << 8);
+        return v_load_f16(half);
+}
+#endif

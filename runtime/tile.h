@@ -72,6 +72,10 @@
 
 #define STORAGE_INT4_128 28
 
+#define STORAGE_E4M3 29
+
+#define STORAGE_E5M2 30
+
 /* Only within a product: f16 that v_are_finite_f16() has checked. */
 #define STORAGE_FINITE_F16 (-1)
 
@@ -127,16 +131,29 @@
 
 #define BLOCK_INT4_128 1072
 
+#define BLOCK_E4M3 2112
+
+#define BLOCK_E5M2 2112
+
 /* Number of indices of k in a step: a block's. */
 KERNEL int64_t step_values(int storage)
 {
         return storage == STORAGE_INT4_64    ? 64
-               : storage == STORAGE_INT4_128 ? 128
+               : storage >= STORAGE_INT4_128 ? 128
                : storage == STORAGE_INT4_32  ? 32
                : storage >= STORAGE_Q2_K     ? 256
                : storage >= STORAGE_Q8_0     ? 32
                                              : 1;
 }
+
+/* Whether blocks are 16 scales and floats of 8 bits, whose products are of floats. */
+KERNEL int is_scaled(int storage)
+{
+        return storage == STORAGE_E4M3 || storage == STORAGE_E5M2;
+}
+
+/* Bytes before the floats of a block. */
+#define SCALED_HEAD 64
 
 /* Whether blocks have codes of four bits, and each output a zero point. */
 KERNEL int has_zeros(int storage)
@@ -226,6 +243,10 @@ KERNEL int64_t bytes_of_block(int storage)
 #if HAS_INT4_128
         case STORAGE_INT4_128: return BLOCK_INT4_128;
 #endif
+#if HAS_SCALED
+        case STORAGE_E4M3: return BLOCK_E4M3;
+        case STORAGE_E5M2: return BLOCK_E5M2;
+#endif
         default: return 0;
         }
 }
@@ -313,6 +334,19 @@ KERNEL v16 load_columns(const Factors *f, int64_t at)
         return v_load((const float *)f->w + at);
 }
 
+/* Loads 16 columns of blocks with scales, from byte `at` of the floats of 8 bits on. */
+KERNEL v16 load_scaled(int storage, const void *w, int64_t at, v16 scale)
+{
+        const uint8_t *p = (const uint8_t *)w + at;
+        return v_mul(scale, storage == STORAGE_E4M3 ? v_load_e4m3(p) : v_load_e5m2(p));
+}
+
+/* Scales of a block, whose floats begin at byte `at` of w. */
+KERNEL v16 scales_of_block(const void *w, int64_t at)
+{
+        return v_load((const float *)(const void *)((const char *)w + at - SCALED_HEAD));
+}
+
 /* The row of x for row i of a product. */
 KERNEL int64_t row_at(const int32_t *active, int64_t i)
 {
@@ -355,13 +389,13 @@ KERNEL int64_t strides_of(const int64_t *odd, int i)
  * acc[i][j] (= or +=) sum over p < steps of x[i][p] w[j][p], for rows x panels vectors; row i, panel j is at
  * acc + i * acc_row + 16 * j.  `fresh`: sums start from +0, otherwise from acc.  rows, panels and even are literals, and the sums
  * must fit into registers; even: all rows have the stride of the first two.  A repeated panel is stored to the last panel's sums.
- * With codes in a tiled storage, all steps belong to one group of a scale.
+ * With codes in a tiled storage, and with blocks, all steps belong to one group of a scale.
  */
 KERNEL void tile_of_rows(float *acc, int64_t acc_row, const Factors *f, int64_t steps, int fresh, int rows,
                          int panels, int even)
 {
         v16 sum[12][4];
-#if HAS_CODES
+#if HAS_CODES || HAS_SCALED
         v16 scale[4];
 #endif
         int64_t w_at[4], acc_at[4], odd[6];
@@ -377,6 +411,10 @@ KERNEL void tile_of_rows(float *acc, int64_t acc_row, const Factors *f, int64_t 
                 scale[j] = is_kept_tiled(f->storage)
                                    ? kept_scales(f->storage, f->w, f->w_begin + w_at[j])
                                    : v_set1(0);
+#endif
+#if HAS_SCALED
+                if (is_scaled(f->storage))
+                        scale[j] = scales_of_block(f->w, w_at[j]);
 #endif
         }
         UNROLL
@@ -395,6 +433,10 @@ KERNEL void tile_of_rows(float *acc, int64_t acc_row, const Factors *f, int64_t 
                                        : load_columns(f, w_at[j] + p * f->w_step);
 #else
                         w[j] = load_columns(f, w_at[j] + p * f->w_step);
+#endif
+#if HAS_SCALED
+                        if (is_scaled(f->storage))
+                                w[j] = load_scaled(f->storage, f->w, w_at[j] + p * f->w_step, scale[j]);
 #endif
                         v_prefetch(next + j * f->next_panel + p * f->next_step);
                 }

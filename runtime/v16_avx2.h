@@ -145,6 +145,28 @@ KERNEL v16 v_load_i8(const int8_t *p)
                      _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(byte, 8)))};
 }
 
+/* Floats of 8 bits: see narrow.h. */
+#define V_EIGHT_BITS
+
+KERNEL v16 v_widen_halves(__m256i half)
+{
+        return (v16){_mm256_cvtph_ps(_mm256_castsi256_si128(half)), _mm256_cvtph_ps(_mm256_extracti128_si256(half, 1))};
+}
+
+KERNEL v16 v_load_e4m3(const uint8_t *p)
+{
+        const __m256i code = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p));
+        const __m256i half = _mm256_and_si256(_mm256_slli_epi16(code, 7), _mm256_set1_epi16((short)0xbf80));
+        const __m256i carried = _mm256_add_epi16(half, _mm256_set1_epi16(128));
+        return v_widen_halves(_mm256_or_si256(half, _mm256_and_si256(carried, _mm256_set1_epi16(0x4000))));
+}
+
+KERNEL v16 v_load_e5m2(const uint8_t *p)
+{
+        const __m256i code = _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p));
+        return v_widen_halves(_mm256_slli_epi16(code, 8));
+}
+
 /* Eight bfloat16 numbers: the upper halves of eight floats. */
 KERNEL __m256 v_widen_bf16(const uint16_t *p)
 {

@@ -125,6 +125,24 @@ KERNEL v16 v_load_i8(const int8_t *p)
         return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
 }
 
+/* Floats of 8 bits: see narrow.h. */
+#define V_EIGHT_BITS
+
+KERNEL v16 v_load_e4m3(const uint8_t *p)
+{
+        const __m256i code = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p));
+        const __m256i half = _mm256_and_si256(_mm256_slli_epi16(code, 7), _mm256_set1_epi16((short)0xbf80));
+        const __m256i carried = _mm256_add_epi16(half, _mm256_set1_epi16(128));
+        /* half | (carried & 0x4000) */
+        return _mm512_cvtph_ps(_mm256_ternarylogic_epi32(half, carried, _mm256_set1_epi16(0x4000), 0xf8));
+}
+
+KERNEL v16 v_load_e5m2(const uint8_t *p)
+{
+        const __m256i code = _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p));
+        return _mm512_cvtph_ps(_mm256_slli_epi16(code, 8));
+}
+
 /* bfloat16 numbers, widened exactly: the upper half of a float. */
 KERNEL v16 v_load_bf16(const uint16_t *p)
 {

@@ -147,6 +147,33 @@ KERNEL v16 v_load_i8(const int8_t *p)
                      vcvtq_f32_s32(vmovl_s16(vget_low_s16(hi))), vcvtq_f32_s32(vmovl_s16(vget_high_s16(hi)))};
 }
 
+/* Floats of 8 bits: see narrow.h. */
+#define V_EIGHT_BITS
+
+KERNEL v16 v_widen_halves(uint16x8_t lo, uint16x8_t hi)
+{
+        return (v16){vcvt_f32_f16(vreinterpret_f16_u16(vget_low_u16(lo))), vcvt_f32_f16(vreinterpret_f16_u16(vget_high_u16(lo))),
+                     vcvt_f32_f16(vreinterpret_f16_u16(vget_low_u16(hi))), vcvt_f32_f16(vreinterpret_f16_u16(vget_high_u16(hi)))};
+}
+
+KERNEL uint16x8_t v_half_of_e4m3(int8x8_t code)
+{
+        const uint16x8_t half = vandq_u16(vshlq_n_u16(vreinterpretq_u16_s16(vmovl_s8(code)), 7), vdupq_n_u16(0xbf80));
+        return vorrq_u16(half, vandq_u16(vaddq_u16(half, vdupq_n_u16(128)), vdupq_n_u16(0x4000)));
+}
+
+KERNEL v16 v_load_e4m3(const uint8_t *p)
+{
+        const int8x16_t code = vreinterpretq_s8_u8(vld1q_u8(p));
+        return v_widen_halves(v_half_of_e4m3(vget_low_s8(code)), v_half_of_e4m3(vget_high_s8(code)));
+}
+
+KERNEL v16 v_load_e5m2(const uint8_t *p)
+{
+        const uint8x16_t code = vld1q_u8(p);
+        return v_widen_halves(vshll_n_u8(vget_low_u8(code), 8), vshll_n_u8(vget_high_u8(code), 8));
+}
+
 /* Four bfloat16 numbers, widened exactly: the upper halves of four floats. */
 KERNEL float32x4_t v_widen_bf16(const uint16_t *p)
 {

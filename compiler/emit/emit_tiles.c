@@ -10,7 +10,7 @@ bool has_tile(const Plan *p, Tile tile)
         for (int i = 0; i < p->all.n; i++)
                 for (int s = 0; s < p->all.kernel[i]->product.nsegment; s++) {
                         const Segment *of = &p->all.kernel[i]->product.segment[s];
-                        if (!is_in_blocks(of->w[0]->storage) && of->tiling.rows == tile.rows &&
+                        if (!storage_info[of->w[0]->storage].codes && of->tiling.rows == tile.rows &&
                             of->tiling.panels == tile.panels)
                                 return true;
                 }
@@ -44,12 +44,12 @@ static void emit_storages(const Plan *p, Text *c)
         for (int i = 0; i < p->all.n; i++)
                 for (int s = 0; s < p->all.kernel[i]->product.nsegment; s++)
                         used[p->all.kernel[i]->product.segment[s].w[0]->storage] = true;
-        used[STORAGE_F32] =
-                used[STORAGE_F32] || used[STORAGE_F16] || used[STORAGE_BF16]; /* widened for many rows */
+        for (int s = 0; s < WEIGHT_STORAGES; s++)
+                used[STORAGE_F32] |= used[s] && storage_is_narrow((Storage)s);
         text_printf(c, "#define STORAGES(S)");
         for (int s = 0; s < STORAGE_COUNT; s++)
                 if (used[s])
-                        text_printf(c, " S(%s, %s)", is_in_blocks(s) ? "CODE_TILES" : "TILES",
+                        text_printf(c, " S(%s, %s)", storage_info[s].codes ? "CODE_TILES" : "TILES",
                                     storage_info[s].name);
         text_printf(c, "\n\n");
 }

@@ -52,9 +52,8 @@ typedef enum { ONE_FLOAT = 1, TWO_HALVES = 2, FOUR_BYTES = 4 } Word;
 static Word word_at(Storage s, int64_t byte)
 {
         const StorageInfo *info = &storage_info[s];
-        return !info->halves && info->values == 1  ? ONE_FLOAT
-               : byte % info->bytes < info->halves ? TWO_HALVES
-                                                   : FOUR_BYTES;
+        const int64_t at = byte % info->bytes;
+        return at < info->floats ? ONE_FLOAT : at < info->floats + info->halves ? TWO_HALVES : FOUR_BYTES;
 }
 
 /* Content of each word.  *narrow: whether some are not floats. */

@@ -159,6 +159,7 @@ static bool prescribes(const Emit *e)
         FACT(F16_STATES, u.state[STORAGE_F16])                                                               \
         FACT(BF16_STATES, u.state[STORAGE_BF16])                                                             \
         FACT(CODES, u.storage[STORAGE_Q8])                                                                   \
+        FACT(SCALED, scaled)                                                                                 \
         FACT(BLOCKS, blocks)                                                                                 \
         FACT(BLOCKS_OF_32, has_blocks_of(&u, 32))                                                            \
         FACT(BLOCKS_OF_256, has_blocks_of(&u, 256))                                                          \
@@ -240,7 +241,8 @@ const CFact *program_facts(const Emit *e)
         const Plan *p = e->plan;
         const EmitOptions *o = e->o;
         const KernelUses u = kernel_uses(p);
-        const bool wide = u.weight[STORAGE_F16] || u.weight[STORAGE_BF16],
+        const bool scaled = u.storage[STORAGE_E4M3] || u.storage[STORAGE_E5M2],
+                   wide = u.weight[STORAGE_F16] || u.weight[STORAGE_BF16] || scaled,
                    narrow = u.state[STORAGE_F16] || u.state[STORAGE_BF16] || u.storage[STORAGE_Q8];
         const bool blocks = graph_has_blocks(p->graph);
 #define FACT_OF(name, holds) {"HAS_" #name, holds},

@@ -26,10 +26,15 @@ int storage_steps(Storage s)
         return is_in_blocks(s) ? storage_info[s].values / 16 : 1;
 }
 
+bool storage_is_narrow(Storage s)
+{
+        return s == STORAGE_F16 || s == STORAGE_BF16 || (is_in_blocks(s) && !storage_info[s].codes);
+}
+
 bool graph_has_blocks(const Graph *g)
 {
         for (int i = 0; i < g->nweight; i++)
-                if (is_in_blocks(g->weight[i]->storage))
+                if (storage_info[g->weight[i]->storage].codes)
                         return true;
         return false;
 }

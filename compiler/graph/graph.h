@@ -102,13 +102,14 @@ typedef struct {
         const char *name, *text, *c; /* "F64", "f64", "double" */
         int values;
         int64_t bytes;
-        int halves, codes;
+        int floats, halves, codes;
         const char *one, *set, *load, *gather, *gather_wide, *store; /* see storage.def */
 } StorageInfo;
 extern const StorageInfo storage_info[STORAGE_COUNT];
-#define WEIGHT_STORAGES ((int)STORAGE_I32)          /* the first types are those of weights */
-bool is_in_blocks(Storage s);                       /* whether several elements share a scale */
-int storage_steps(Storage s);                       /* of weights: those of k in a block */
+#define WEIGHT_STORAGES ((int)STORAGE_I32) /* the first types are those of weights */
+bool is_in_blocks(Storage s);              /* whether several elements share a scale */
+int storage_steps(Storage s);              /* of weights: those of k in a block */
+bool storage_is_narrow(Storage s);         /* of weights: whether many rows read them widened to f32 */
 int64_t storage_size(Storage s, int64_t elements);  /* bytes of whole blocks with this number of elements */
 int64_t storage_elements(Storage s, int64_t bytes); /* number of elements in whole blocks */
 
@@ -411,7 +412,7 @@ int64_t iteration_slots(Arena *a, const Body *body, const int32_t **slot_of);
 void body_append(Graph *g, Body *body, Node *n); /* for passes that move nodes; node_new calls it */
 /* An output's bit in sets of outputs.  All taps share the bit WANTED_BY_TAPS. */
 uint64_t output_bit(const Graph *g, int output);
-bool graph_has_blocks(const Graph *g);             /* whether a weight is in blocks of codes */
+bool graph_has_blocks(const Graph *g);             /* whether a weight is in blocks that codes multiply */
 bool is_tapped(const Graph *g, const Node *n);     /* whether it is computed only for taps */
 bool is_fed_separately(const Graph *g, int group); /* whether its inputs are constant over many calls */
 /* Whether a SCAN is in state form: it reads or stores data between calls. */

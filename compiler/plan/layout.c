@@ -249,8 +249,8 @@ void explain_storage(Plan *p)
                                 w->path, storage_info[w->storage].text, asked->text);
                 else
                         plan_explain(p, "%s: %s in place of %s, whose blocks of %d do not divide %" PRId64,
-                                     w->path, storage_info[w->storage].text, asked->text, storage_steps(w->asked),
-                                     w->type.dim[w->contracted].fixed);
+                                     w->path, storage_info[w->storage].text, asked->text,
+                                     storage_steps(w->asked), w->type.dim[w->contracted].fixed);
         }
 }
 

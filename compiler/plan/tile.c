@@ -124,7 +124,7 @@ static void tile_parts(Plan *p, Kernel *k, Storage s)
 
 static int64_t matmul_scratch(Storage s, const ProductTiling *t)
 {
-        return PRODUCT_SCRATCH(t->rows_at_once) + (storage_info[s].bytes == 2 ? PRODUCT_WIDE(t->k_block) : 0);
+        return PRODUCT_SCRATCH(t->rows_at_once) + (storage_is_narrow(s) ? PRODUCT_WIDE(t->k_block) : 0);
 }
 
 static void tile_matmul(Plan *p, Kernel *k)

@@ -26,7 +26,11 @@ enum {
 /* Instructions to widen a loaded vector of weights. */
 static int widening(Storage s)
 {
-        return s == STORAGE_BF16 ? 2 : s == STORAGE_F16 ? 1 : 0;
+        return s == STORAGE_E4M3   ? 8
+               : s == STORAGE_E5M2 ? 4
+               : s == STORAGE_BF16 ? 2
+               : s == STORAGE_F16  ? 1
+                                   : 0;
 }
 
 static int64_t step_time(const Target *t, Storage s, Tile tile)
@@ -46,11 +50,11 @@ static int64_t time_in(const Target *t, Storage s, Tile tile, int64_t rows, int6
         return tiles * (whole * step_time(t, s, tile) + (rest ? step_time(t, s, last) : 0));
 }
 
-/* Whether its 16-bit weights are converted to f32 once for all tiles, as by takes_wide()
+/* Whether its narrow weights are converted to f32 once for all tiles, as by takes_wide()
  * (runtime/matmul.h). */
 static bool is_widened(Storage s, Tile tile)
 {
-        return storage_info[s].bytes == 2 && tile.rows > 4;
+        return storage_is_narrow(s) && tile.rows > 4;
 }
 
 /* Chooses as has_few_rows() does (runtime/matmul.h). */
@@ -83,8 +87,8 @@ static int64_t piece_bytes(Storage s, Tile tile, int64_t depth)
 {
         const StorageInfo *of = &storage_info[s];
         const int64_t row = of->codes ? CODES_BYTES(tile.rows) : INT64_C(4) * tile.rows;
-        const int64_t panel =
-                INT64_C(1) * tile.panels * LANES * (is_widened(s, tile) ? 4 : of->bytes) / of->values;
+        const int64_t numbers = INT64_C(1) * tile.panels * LANES;
+        const int64_t panel = is_widened(s, tile) ? 4 * numbers : numbers * of->bytes / of->values;
         const int64_t longest = min_int64(FIRST_CACHE / 2 / row, SECOND_CACHE / 4 / panel);
         const int64_t pieces = (depth + longest - 1) / longest;
         return pieces == 1 ? depth : round_up((depth + pieces - 1) / pieces, steps_of_piece(s));

@@ -221,6 +221,27 @@ static void put_int4_128(const uint8_t *from, int64_t lane, uint8_t *to)
         put_int4(from, 128, lane, to);
 }
 
+/* Floats of 8 bits after their scale, which becomes `times` as large. */
+static void put_scaled(const uint8_t *from, float times, int64_t lane, uint8_t *to)
+{
+        float scale;
+        memcpy(&scale, from, sizeof scale);
+        scale *= times;
+        memcpy(to + 4 * lane, &scale, sizeof scale);
+        for (int64_t i = 0; i < 128; i++)
+                to[64 + 16 * i + lane] = from[4 + i];
+}
+
+static void put_e4m3(const uint8_t *from, int64_t lane, uint8_t *to)
+{
+        put_scaled(from, 256, lane, to);
+}
+
+static void put_e5m2(const uint8_t *from, int64_t lane, uint8_t *to)
+{
+        put_scaled(from, 1, lane, to);
+}
+
 void panel_block(Storage s, const uint8_t *const row[16], uint8_t *to)
 {
 #define PUT(of, NAME, name, ...) [STORAGE_##NAME] = put_##name,

@@ -4,6 +4,7 @@
  * the type of its scales. */
 #include "scaled_private.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MXFP4_STEPS = 32, MAX_STEPS = 128, NO_SCALE = 255 };
@@ -17,7 +18,8 @@ static bool is_half(CkType type)
 static bool is_int4(const CkScaled *s)
 {
         const bool integers = s->code.value == VALUE_PLAIN || s->code.value == VALUE_CENTRED;
-        return integers && s->code.bits == 4 && is_half(s->scale.type) && (!s->zero.data || s->zero.bits == 4);
+        return integers && s->code.bits == 4 && is_half(s->scale.type) &&
+               (!s->zero.data || s->zero.bits == 4);
 }
 
 static bool is_mxfp4(const CkScaled *s)
@@ -32,10 +34,22 @@ static bool is_q8_0(const CkScaled *s)
         return bytes && s->code.bits == 8 && s->scale.type == CK_F16 && !s->zero.data;
 }
 
+/* Whether codes are floats of 8 bits. */
+static bool is_of_floats(const CkScaled *s, CodeValue value)
+{
+        return s->code.value == value && !s->zero.data;
+}
+
 CkType scaled_block_type(const CkScaled *s)
 {
-        const CkType types[] = {CK_INT4_128, CK_INT4_64, CK_INT4_32, CK_MXFP4, CK_Q8_0};
-        const bool holds[] = {is_int4(s), is_int4(s), is_int4(s), is_mxfp4(s), is_q8_0(s)};
+        const CkType types[] = {CK_INT4_128, CK_INT4_64, CK_INT4_32, CK_MXFP4, CK_Q8_0, CK_E4M3, CK_E5M2};
+        const bool holds[] = {is_int4(s),
+                              is_int4(s),
+                              is_int4(s),
+                              is_mxfp4(s),
+                              is_q8_0(s),
+                              is_of_floats(s, VALUE_E4M3),
+                              is_of_floats(s, VALUE_E5M2)};
         if (s->group || s->scale.inverse || s->scale.divisor != 0 || s->scale.factor != 0)
                 return CK_TYPE_COUNT;
         for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -79,6 +93,12 @@ static bool scaled_block(const CkTensor *tensor, int64_t first, uint8_t *to)
                 to[0] = *scale;
                 put_halves(code, to + 1);
                 return *scale != NO_SCALE;
+        }
+        if (s->blocks == CK_E4M3 || s->blocks == CK_E5M2) {
+                const float d = scale_of_group(&s->scale, batch, row, group);
+                memcpy(to, &d, sizeof d);
+                memcpy(to + sizeof d, code, (size_t)steps);
+                return isfinite(d * 256);
         }
         memcpy(to, scale, 2);
         if (s->blocks == CK_Q8_0) {

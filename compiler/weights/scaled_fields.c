@@ -174,14 +174,15 @@ const char *scaled_note(Arena *arena, const Checkpoint *checkpoint)
         for (int type = 0; type < CK_TYPE_COUNT; type++) {
                 const char **to = ck_type_values((CkType)type) > 1 ? &blocks : &numbers;
                 if (count[type])
-                        *to = arena_printf(arena, "%s%s%d in %s", *to ? *to : "", *to ? ", " : "", count[type],
-                                           ck_type_name((CkType)type));
+                        *to = arena_printf(arena, "%s%s%d in %s", *to ? *to : "", *to ? ", " : "",
+                                           count[type], ck_type_name((CkType)type));
         }
-        return blocks || numbers
-                       ? arena_printf(arena,
-                                      "matrices of codes with scales%s%s%s%s; %s become %s; --quant changes their types",
-                                      blocks ? ", kept as blocks: " : "", blocks ? blocks : "",
-                                      numbers ? ", whose numbers are kept: " : "", numbers ? numbers : "",
-                                      in_units(arena, (double)before, "B"), in_units(arena, (double)after, "B"))
-                       : NULL;
+        return blocks || numbers ? arena_printf(arena,
+                                                "matrices of codes with scales%s%s%s%s; %s become %s; "
+                                                "--quant changes their types",
+                                                blocks ? ", kept as blocks: " : "", blocks ? blocks : "",
+                                                numbers ? ", whose numbers are kept: " : "",
+                                                numbers ? numbers : "", in_units(arena, (double)before, "B"),
+                                                in_units(arena, (double)after, "B"))
+                                 : NULL;
 }

@@ -227,11 +227,12 @@ static bool check_matrix(const Finder *f, Matrix *m)
         const char *global = scaled_rows[m->format].global,
                    *other = *scaled_rows[m->format].codes ? NULL : end_of_others(f, codes->name);
         if (!m->part[PART_SCALES] && other)
-                return ck_fail(f->err,
-                               "%s: tensor \"%s\": names of codes end with %s for other methods than %s; expected "
-                               "the quant_method that wrote the file, in quantization_config of %s",
-                               codes->file->path, ck_quote(codes->name).text, other, f->config->method,
-                               f->config->path);
+                return ck_fail(
+                        f->err,
+                        "%s: tensor \"%s\": names of codes end with %s for other methods than %s; expected "
+                        "the quant_method that wrote the file, in quantization_config of %s",
+                        codes->file->path, ck_quote(codes->name).text, other, f->config->method,
+                        f->config->path);
         if (!m->part[PART_SCALES])
                 return find_fail(f, codes,
                                  "it has no scales in a tensor of the same name, as quantization_config "

@@ -128,8 +128,11 @@ typedef struct {
 } CodeRow;
 CodeRow code_row(const CodeField *f, int64_t batch, int64_t row);
 unsigned scaled_code(const CodeField *f, CodeRow row, int64_t column);
-void scaled_codes(const CodeField *f, CodeRow row, int64_t column, int64_t n, uint8_t *out); /* n codes of a row */
+void scaled_codes(const CodeField *f, CodeRow row, int64_t column, int64_t n,
+                  uint8_t *out); /* n codes of a row */
+/* A group's scale: where it is, and its number before it is rounded. */
 const unsigned char *scale_at_group(const ScaleField *f, int64_t batch, int64_t row, int64_t group);
+float scale_of_group(const ScaleField *f, int64_t batch, int64_t row, int64_t group);
 
 /* scaled_blocks.c: the type of blocks that hold the matrix exactly; CK_TYPE_COUNT: none. */
 CkType scaled_block_type(const CkScaled *s);

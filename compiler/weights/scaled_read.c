@@ -72,8 +72,7 @@ const unsigned char *scale_at_group(const ScaleField *f, int64_t batch, int64_t 
         return f->data + i * ck_type_bits(f->type) / 8;
 }
 
-/* Scale of a group, before it is rounded. */
-static float scale_of_group(const ScaleField *f, int64_t batch, int64_t row, int64_t group)
+float scale_of_group(const ScaleField *f, int64_t batch, int64_t row, int64_t group)
 {
         const unsigned char *at = scale_at_group(f, batch, row, group);
         float scale;

@@ -308,6 +308,29 @@ static void widen_int4_128(const unsigned char *from, int64_t blocks, float *to)
         widen_int4(from, blocks, 128, to);
 }
 
+/* ---- floats of 8 bits with a scale in f32 ---- */
+
+static void widen_scaled_floats(const unsigned char *from, int64_t blocks, CodeValue value, float *to)
+{
+        enum { SCALED_VALUES = 128 };
+        for (; blocks--; from += 4 + SCALED_VALUES, to += SCALED_VALUES) {
+                float scale;
+                memcpy(&scale, from, sizeof scale);
+                for (int i = 0; i < SCALED_VALUES; i++)
+                        to[i] = code_value(value, 8, from[4 + i]) * scale;
+        }
+}
+
+static void widen_e4m3(const unsigned char *from, int64_t blocks, float *to)
+{
+        widen_scaled_floats(from, blocks, VALUE_E4M3, to);
+}
+
+static void widen_e5m2(const unsigned char *from, int64_t blocks, float *to)
+{
+        widen_scaled_floats(from, blocks, VALUE_E5M2, to);
+}
+
 /* ---- the table ---- */
 
 static const struct {

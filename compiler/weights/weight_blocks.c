@@ -101,10 +101,12 @@ static bool move_blocks(Weights *weights, const Weight *w, int64_t slot, const B
                 checkpoint_let_go(t, 0, t->count);
                 if (m.failed >= 0) {
                         Arena *a = weights->graph->arena;
-                        weights->why = arena_printf(
-                                a, "%s: \"%s\"%s is in a block with an infinite scale: --quant %s=bf16 keeps it",
-                                t->file->path, ck_quote(t->name).text,
-                                element_index_text(a, t->rank, t->shape, m.failed), w->path);
+                        weights->why =
+                                arena_printf(a,
+                                             "%s: \"%s\"%s is in a block whose scale is infinite, NaN or "
+                                             "above 2^119: --quant %s=bf16 keeps it",
+                                             t->file->path, ck_quote(t->name).text,
+                                             element_index_text(a, t->rank, t->shape, m.failed), w->path);
                         return false;
                 }
         }

@@ -239,7 +239,8 @@ const char *weights_left_out(Arena *arena, const Weights *w, const Checkpoint *f
 Storage weight_exact(const Weights *weights, const Weight *w, int64_t slot);
 /* The storage type of a slot that is `exact` if `asked` is requested. */
 Storage weight_rounded(const Weight *w, Storage exact, Storage asked);
-bool storage_can_be_made(Storage s); /* whether --quant can round weights to it; else only published codes have it */
+bool storage_can_be_made(
+        Storage s); /* whether --quant can round weights to it; else only published codes have it */
 bool weight_may_be(const Weight *w, Storage storage); /* whether its numbers can have this type */
 bool storage_can_be_made(
         Storage s); /* whether --quant can ask for it: floats, or blocks that have a quantiser */

@@ -41,7 +41,9 @@
         S(TILES, F32)                                                                                        \
         S(TILES, F16)                                                                                        \
         S(TILES, BF16)                                                                                       \
-        BLOCK_STORAGES(TILES_OF_BLOCKS, S)
+        CODE_STORAGES(TILES_OF_BLOCKS, S)                                                                    \
+        SCALED_STORAGES(TILES_OF_SCALED, S)
+#define TILES_OF_SCALED(S, NAME, ...) S(TILES, NAME)
 /* clang-format on */
 #include "../runtime/tiles.h"
 
@@ -138,10 +140,10 @@ KERNEL void store(const void *ctx, int64_t row, int panel, const v16 *acc)
         v_store(t->y + row * t->ldy + 16 * panel, acc[0]);
 }
 
-KERNEL v16 plain(const void *ctx, v16 s, int head, int64_t row, int64_t col)
+KERNEL v16 plain(const void *ctx, const float *s, int64_t apart, int head, int64_t row, int64_t col)
 {
-        (void)ctx, (void)head, (void)row, (void)col;
-        return s;
+        (void)ctx, (void)apart, (void)head, (void)row, (void)col;
+        return v_load(s);
 }
 
 KERNEL void causal(const void *ctx, int head, int64_t row, int64_t *lo, int64_t *hi)
@@ -196,7 +198,8 @@ PREFILL(prefill_small, 128, 144, 288, STORAGE_F32)
         int64_t bytes = (int64_t)(n) / 16 * ((k) / step_values(storage)) * bytes_of_block(storage),          \
                 count = 0;                                                                                   \
         void *codes = y + (int64_t)2048 * 2048;                                                              \
-        codes_of_rows(codes, x, k, NULL, rows, k, step_values(storage) == 256 ? 256 : 32);                   \
+        codes_of_rows(codes, x, k, NULL, rows, k,                                                            \
+                      storage >= STORAGE_Q2_K && storage <= STORAGE_IQ4_XS ? 256 : 32);                      \
         double t = now();                                                                                    \
         for (int64_t at = 0; at + bytes <= (limit); at += bytes, count++)                                    \
                 matmul_blocks(&(Target){y, n}, store, codes, NULL, rows, k, (char *)buffer + at, storage, 1, \
@@ -218,7 +221,34 @@ PREFILL(prefill_small, 128, 144, 288, STORAGE_F32)
                 return 2.0 * 128 * 2048 * 2048 * (double)count / (now() - t) * 1e-9;                         \
         }
 #define BENCH_BLOCKS(of, NAME, name, ...) BLOCKS(name, STORAGE_##NAME)
-BLOCK_STORAGES(BENCH_BLOCKS, )
+CODE_STORAGES(BENCH_BLOCKS, )
+
+/* Blocks of floats: products of x as it is. */
+#define FLOAT_PRODUCTS(rows, n, k, storage, limit)                                                           \
+        int64_t bytes = (int64_t)(n) / 16 * ((k) / step_values(storage)) * bytes_of_block(storage),          \
+                count = 0;                                                                                   \
+        double t = now();                                                                                    \
+        for (int64_t at = 0; at + bytes <= (limit); at += bytes, count++)                                    \
+                matmul(&(Target){y, n}, store, x, k, rows, k, (char *)buffer + at, storage, 1, TILING, 0,    \
+                       (n) / 16, scratch);
+#define SCALED_BLOCKS(name, storage)                                                                         \
+        static double decode_##name(void)                                                                    \
+        {                                                                                                    \
+                FLOAT_PRODUCTS(1, 2048, 2048, storage, WEIGHT_BYTES)                                         \
+                return (double)(count * bytes) / (now() - t) * 1e-9;                                         \
+        }                                                                                                    \
+        static double few_##name(void)                                                                       \
+        {                                                                                                    \
+                FLOAT_PRODUCTS(4, 2048, 2048, storage, WEIGHT_BYTES)                                         \
+                return (double)(count * bytes) / (now() - t) * 1e-9;                                         \
+        }                                                                                                    \
+        static double prefill_##name(void)                                                                   \
+        {                                                                                                    \
+                FLOAT_PRODUCTS(128, 2048, 2048, storage, (int64_t)16 << 20)                                  \
+                return 2.0 * 128 * 2048 * 2048 * (double)count / (now() - t) * 1e-9;                         \
+        }
+#define BENCH_SCALED(of, NAME, name, ...) SCALED_BLOCKS(name, STORAGE_##NAME)
+SCALED_STORAGES(BENCH_SCALED, )
 
 /* Attention of `rows` rows at the end of `keys` keys; bytes of keys and values, and flops, a second.  in_rows: keys lie so; where values are
  * narrower than keys they are their first columns. */
@@ -299,8 +329,12 @@ int main(int argc, char **argv)
         {"decode " #name, "GB/s", decode_##name, read_ceiling},                                              \
                 {"4 rows " #name, "GB/s", few_##name, read_ceiling},                                         \
                 {"prefill " #name " 128x2048x2048", "Gop/s", prefill_##name, dot_peak},
-                BLOCK_STORAGES(OF_BLOCKS, ){"attention 1 row, 4096 keys", "GB/s", attention_decode,
-                                            read_ceiling},
+#define OF_SCALED(of, NAME, name, ...)                                                                       \
+        {"decode " #name, "GB/s", decode_##name, read_ceiling},                                              \
+                {"4 rows " #name, "GB/s", few_##name, read_ceiling},                                         \
+                {"prefill " #name " 128x2048x2048", "GF/s", prefill_##name, fma_peak},
+                CODE_STORAGES(OF_BLOCKS, ) SCALED_STORAGES(OF_SCALED, ){"attention 1 row, 4096 keys", "GB/s",
+                                                                        attention_decode, read_ceiling},
                 {"attention 4 heads grouped", "GB/s", attention_grouped, read_ceiling},
                 {"attention 2048 x 2048 causal", "GF/s", attention_prefill, fma_peak},
                 {"attention 128 x 128, dim 48", "GF/s", attention_short, fma_peak},

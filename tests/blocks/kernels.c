@@ -5,7 +5,8 @@
  *   - each element is what types.c makes of the checkpoint's block, to the bit;
  *   - activations become the codes that the rule gives, computed here in plain C;
  *   - outputs are within a few roundings of sums in double of the same codes;
- *   - all instruction sets, any rows at once and any share of panels give the same bits.
+ *   - all instruction sets, any rows at once and any share of panels give the same bits;
+ *   - products of blocks of floats have the bits of products with their values in f32.
  * Prints ok or FAIL for each; nonzero if one failed.
  */
 #include <math.h>
@@ -16,7 +17,8 @@
 #include "run/jit_private.h"
 #include "weights/weights.h"
 
-enum { LARGEST = 2, LEAST = 3 }; /* outputs whose bits of codes and scales are all 1, and all 0 */
+/* Outputs whose bits of codes and scales are all 1, and all 0; from the last one on floats may be special. */
+enum { LARGEST = 2, LEAST = 3, SPECIAL = 5 };
 enum { ROWS = 29, OUTPUTS = 70, PANELS = 6, DEPTH = 1024, SCRATCH = 6 * 16 * (192 + 16) };
 
 typedef void CodesOfRows(void *to, const float *x, int64_t ldx, const int32_t *active, int64_t rows, int k,
@@ -35,6 +37,7 @@ static const struct {
         BLOCK_STORAGES(KIND, )
 #undef KIND
 };
+enum { FLOATS_PER_PANEL = 16 };
 
 static uint64_t random_state = 1;
 static int failed;
@@ -59,8 +62,9 @@ typedef struct {
         float x[ROWS * DEPTH];
 } Product;
 
-/* Where a block has scales in f16, and how many.  bf16: those of int4 are in bf16, as in all blocks of a panel. */
-static void set_scales(Storage s, bool bf16, uint8_t *block)
+/* Where a block has scales in f16, and how many.  bf16: those of int4 are in bf16, as in all blocks of a panel.  special: floats of 8 bits
+ * may be NaN or infinite. */
+static void set_scales(Storage s, bool bf16, bool special, uint8_t *block)
 {
         const int at = s == STORAGE_Q2_K    ? 80
                        : s == STORAGE_Q3_K  ? 108
@@ -69,13 +73,20 @@ static void set_scales(Storage s, bool bf16, uint8_t *block)
                        : s == STORAGE_TQ2_0 ? 64
                                             : 0;
         const int n = s == STORAGE_MXFP4 || s == STORAGE_IQ1_M ? 0 : storage_info[s].halves / 32;
-        const bool zeros = s >= STORAGE_INT4_32 && s <= STORAGE_INT4_128;
+        const bool floats = !storage_info[s].codes, zeros = s >= STORAGE_INT4_32 && s <= STORAGE_INT4_128;
         if (zeros)
                 block[2] = (uint8_t)((block[2] & 15) | (bf16 ? 128 : 0));
         for (int i = 0; i < n; i++) {
                 const float scale = (float)(int)(random_bits() % 2001 - 1000) / 20000.0f;
                 uint16_t half = zeros && bf16 ? f32_to_bf16(scale) : f32_to_f16(scale);
                 memcpy(block + at + 2 * i, &half, 2);
+        }
+        for (int i = 0; floats && !special && i < 128; i++)
+                if ((block[4 + i] & 127) == 127 || (s == STORAGE_E5M2 && (block[4 + i] & 124) == 124))
+                        block[4 + i] &= 0x3f; /* neither NaN nor infinite */
+        if (floats) {
+                const float scale = (float)(int)(random_bits() % 2001 - 1000) / 20000.0f;
+                memcpy(block, &scale, sizeof scale);
         }
         if (s == STORAGE_MXFP4)
                 block[0] = (uint8_t)(120 + random_bits() % 10);
@@ -91,7 +102,7 @@ static Product *product_new(int kind, int k)
         const Storage s = kinds[kind].storage;
         p->k = k;
         p->steps = storage_steps(s);
-        p->group = storage_info[s].codes;
+        p->group = storage_info[s].codes ? storage_info[s].codes : p->steps;
         const int values = ck_type_values(kinds[kind].type), depth = k / values,
                   bytes = ck_type_bits(kinds[kind].type) / 8;
         p->block = malloc((size_t)(OUTPUTS * depth * bytes));
@@ -102,7 +113,8 @@ static Product *product_new(int kind, int k)
                         p->block[i * bytes + b] = i / depth == LARGEST ? 0xff
                                                   : i / depth == LEAST ? 0
                                                                        : (uint8_t)random_bits();
-                set_scales(s, i / depth / 16 % 2, p->block + i * bytes);
+                set_scales(s, i / depth / 16 % 2, i / depth == LARGEST || i / depth == SPECIAL,
+                           p->block + i * bytes);
         }
         ck_type_widen(kinds[kind].type, p->block, OUTPUTS * depth, p->value);
         for (int panel = 0; panel < PANELS; panel++)
@@ -145,7 +157,8 @@ static void check_elements(const Product *p, Storage s, const Target *t)
         for (int n = 0; n < OUTPUTS; n++)
                 for (int k = 0; k < p->k; k++) {
                         float found = at((int)s, p->panel, ((int64_t)(n / 16) * p->k + k) * 16 + n % 16);
-                        good = good && !memcmp(&found, &p->value[n * p->k + k], sizeof found);
+                        good = good && (!memcmp(&found, &p->value[n * p->k + k], sizeof found) ||
+                                        (isnan(found) && isnan(p->value[n * p->k + k])));
                 }
         verdict(good, "elements are those of the checkpoint", storage_info[s].text, t->name);
 }
@@ -263,6 +276,57 @@ static void check_product(const Product *p, const int8_t *codes, Storage s, cons
         verdict(same, "the bits of plain C", storage_info[s].text, t->name);
 }
 
+typedef void FloatProduct(const void *ctx, Epilogue *e, const float *x, int64_t ldx, int64_t rows, int k,
+                          const void *w, int storage, int group, const ProductTiling *tiling, int panel0,
+                          int panel1, float *scratch);
+typedef void ActiveProduct(const void *ctx, Epilogue *e, const float *x, int64_t ldx, const int32_t *active,
+                           int64_t rows, int k, const void *w, int storage, int group,
+                           const ProductTiling *tiling, int panel0, int panel1, float *scratch);
+
+/* Whether rows [row] of `found` are those of `whole`. */
+static bool same_rows(const Outputs *found, const Outputs *whole, const int32_t *row, int rows)
+{
+        bool same = true;
+        for (int i = 0; i < rows; i++)
+                for (int n = 0; n < OUTPUTS; n++)
+                        same = same &&
+                               same_float(found->y[row ? row[i] : i][n], whole->y[row ? row[i] : i][n]);
+        return same;
+}
+
+static void check_floats(const Product *p, Storage s, const Target *t)
+{
+        FloatProduct *matmul = (FloatProduct *)kernel_find(t, "matmul");
+        ActiveProduct *active = (ActiveProduct *)kernel_find(t, "matmul_active");
+        static float scratch[SCRATCH + 4 * FLOATS_PER_PANEL * DEPTH], wide[PANELS * FLOATS_PER_PANEL * DEPTH];
+        static Outputs whole, parts;
+        static const int32_t chosen[] = {1, 3, 4, 8, 9, 11, 20, 27, 28};
+        bool same = true, some = true;
+        const ProductTiling tiling = {t->rows, t->panels, p->k > 512 ? 512 : p->k, 192},
+                            pieces = {t->rows, t->panels, 128, 192};
+        for (int n = 0; n < OUTPUTS; n++)
+                for (int k = 0; k < p->k; k++)
+                        wide[((n / 16) * p->k + k) * 16 + n % 16] = p->value[n * p->k + k];
+        matmul(&whole, put, p->x, p->k, ROWS, p->k, wide, STORAGE_F32, 1, &tiling, 0, PANELS, scratch);
+        for (int rows = 1; rows <= ROWS; rows++)
+                for (int cut = 1; cut < PANELS; cut++) {
+                        const ProductTiling *by = rows % 2 ? &tiling : &pieces;
+                        memset(&parts, 0, sizeof parts);
+                        matmul(&parts, put, p->x, p->k, rows, p->k, p->panel, (int)s, 1, by, 0, cut, scratch);
+                        matmul(&parts, put, p->x, p->k, rows, p->k, p->panel, (int)s, 1, by, cut, PANELS,
+                               scratch);
+                        same = same && same_rows(&parts, &whole, NULL, rows);
+                }
+        for (int rows = 1; rows <= 9; rows++) {
+                memset(&parts, 0, sizeof parts);
+                active(&parts, put, p->x, p->k, chosen, rows, p->k, p->panel, (int)s, 1, &tiling, 0, PANELS,
+                       scratch);
+                some = some && same_rows(&parts, &whole, chosen, rows);
+        }
+        verdict(same, "any rows and panels at once have the bits of f32", storage_info[s].text, t->name);
+        verdict(some, "rows of a list have the bits of f32", storage_info[s].text, t->name);
+}
+
 int main(void)
 {
         static Outputs first;
@@ -276,9 +340,13 @@ int main(void)
                         const Target *t = &target_table[i];
                         if (target_is_portable(t) || !target_runs_here(t) || !kernel_find(t, "matmul_blocks"))
                                 continue;
+                        check_elements(p, s, t);
+                        if (!storage_info[s].codes) {
+                                check_floats(p, s, t);
+                                continue;
+                        }
                         ((CodesOfRows *)kernel_find(t, "codes_of_rows"))(codes, p->x, p->k, NULL, ROWS, p->k,
                                                                          storage_info[s].codes);
-                        check_elements(p, s, t);
                         check_codes(p, codes, s, t);
                         check_product(p, codes, s, t, &first, i == 0);
                 }

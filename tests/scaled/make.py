@@ -168,6 +168,8 @@ def compressed(wide=False):
         one("wide_pack4_128", "pack-quantized", {**grouped, "group_size": 128, "symmetric": False}, (17, 384))
         one("wide_pack4_256_f16_of_bf16", "pack-quantized", {**grouped, "group_size": 256, "symmetric": False}, (12, 512), F16, "bfloat16")
         one("wide_pack4_channel", "pack-quantized", {"num_bits": 4, "type": "int", "strategy": "channel", "symmetric": False}, (12, 96))
+        one("wide_fp8_channel", "float-quantized", {"num_bits": 8, "type": "float", "strategy": "channel"}, (12, 128))
+        one("wide_fp8_channel_f16", "float-quantized", {"num_bits": 8, "type": "float", "strategy": "channel"}, (12, 128), BF16, "float16")
         one("wide_int8_f16", "int-quantized", {"num_bits": 8, "type": "int", "strategy": "channel"}, (12, 64), F16, "float16")
         one("wide_pack8_f16", "pack-quantized", {"num_bits": 8, "type": "int", "strategy": "group", "group_size": 32}, (12, 64), F16, "float16")
         return
@@ -337,7 +339,26 @@ def modelopt():
 
 
 def wide():
+    """Matrices whose groups are whole blocks of storage types."""
+    from transformers.integrations.finegrained_fp8 import Fp8Dequantize
+    one = Fp8Dequantize(None)._dequantize_one
     compressed(wide=True)
+    e4m3, e5m2 = torch.float8_e4m3fn, torch.float8_e5m2
+    config = {"quant_method": "fp8", "activation_scheme": "dynamic", "fmt": "e4m3", "weight_block_size": [8, 128]}
+    for name, dtype, word in (("wide_fp8", BF16, "bfloat16"), ("wide_fp8_f16", F16, "float16"), ("wide_fp8_f32", F32, "float32")):
+        w, s, v, t = floats_of_8(e4m3, 24, 256), randn(3, 2, scale=1e-3), floats_of_8(e5m2, 16, 128), randn(2, 1, scale=1e-5)
+        x, u = floats_of_8(e4m3, 24, 192), randn(3, 2, scale=1e-3)
+        scales = u.repeat_interleave(8, 0).repeat_interleave(128, 1)[:, :192]
+        tensors = {"a.weight": w, "a.weight_scale_inv": s, "b.weight": v, "b.weight_scale_inv": t, "c.weight": x, "c.weight_scale_inv": u}
+        case(name, config, tensors, {"a.weight": one(w, s, dtype), "b.weight": one(v, t, dtype), "c.weight": (x.float() * scales).to(dtype)}, word)
+    w, s = floats_of_8(e4m3, 3, 16, 256), (codes(3, 2, 2, most=40) + 100).view(torch.float8_e8m0fnu)
+    case("wide_fp8_experts", {**config, "scale_fmt": "ue8m0"}, {"e.gate_up_proj": w, "e.gate_up_proj_scale_inv": s},
+         {"e.gate_up_proj": torch.stack([one(w[i], s[i], BF16) for i in range(3)])})
+    w, v, s, t = floats_of_8(e4m3, 6, 128), floats_of_8(e4m3, 6, 128), torch.tensor(0.0173), randn(6, 1, scale=1e-2)
+    raw = w.view(torch.uint8)
+    raw[2, 3], raw[4, 5], raw[0, :8] = 0x7F, 0xFF, torch.arange(8, dtype=torch.uint8)  # NaN, and numbers below the normal ones
+    case("wide_fp8_tensor", {"quant_method": "fp8", "activation_scheme": "static"}, {"a.weight": w, "a.weight_scale": s, "b.weight": v, "b.weight_scale": t},
+         {"a.weight": one(w, s, BF16), "b.weight": (v.float() * t).to(BF16)})
 
 
 parts = (fp8, compressed, integers, others, modelopt, wide)

@@ -408,6 +408,76 @@ def int4(name, config, kind, group, storage):
     verdict(f"{name}: memory near the file's", f" values of {storage}" in line and size < 1.03 * file, f"{line}; the file has {file}")
 
 
+def eight_bit_parts(name, w, rows, columns):
+    """A matrix as floats of 8 bits with a scale for each block, and its numbers in f32."""
+    r, c = rows or w.shape[0], columns or w.shape[1]
+    scale = np.array([[np.abs(w[i : i + r, k : k + c]).max() / 448 for k in range(0, w.shape[1], c)] for i in range(0, w.shape[0], r)], np.float32)
+    code = nearest(E4M3, w / grown(scale, r, c, w.shape), np.array([c for c in range(256) if c & 127 != 127]))
+    number = E4M3[code] * grown(scale, r, c, w.shape)
+    scale = scale[0, 0] if rows == 0 else scale
+    return {name + ".weight": ("F8_E4M3", code), name + (".weight_scale" if columns == 0 else ".weight_scale_inv"): ("F32", scale)}, number
+
+
+def fp8_stays(name, config, rows, columns):
+    """Floats of 8 bits stay so: outputs are those of their numbers in f32."""
+    codes, exact, plain = {}, {}, {}
+    for key, (dtype, x) in hashed(config, name).items():
+        codes[key] = exact[key] = plain[key] = ("BF16", bf16(x))
+        if key.endswith("_proj.weight") or key.endswith("_proj_with_mqa.weight"):
+            parts, number = eight_bit_parts(key.removesuffix(".weight"), x, rows, columns)
+            codes.pop(key)
+            codes.update(parts)
+            # matrices whose rows are no whole blocks, or that products do not sum over along rows, have the numbers of the reference
+            plain[key] = ("BF16", bf16(number))
+            exact[key] = plain[key] if "kv_b_proj" in key or x.shape[1] % 128 else ("F32", number)
+    publish(name, config, codes, {"quant_method": "fp8", "activation_scheme": "dynamic", **({"weight_block_size": [rows, columns]} if columns else {})})
+    publish(name + "-exact", config, exact)
+    publish(name + "-plain", config, plain)
+    outputs = outputs_of(name)
+    verdict(f"{name}: outputs of its numbers in f32", not isinstance(outputs, str) and outputs == outputs_of(name + "-exact"), str(outputs)[:300])
+    same_everywhere(name, name, outputs)
+    verdict(f"{name}: with calls of one row", outputs_of(name, "--chunk", "1") == outputs)
+    why = same_outputs(name, "--quant", "bf16")
+    verdict(f"{name}: --quant gives the numbers of the reference", not why, why)
+    size, line = bytes_of_plan(name)
+    file = os.path.getsize(f"{WORK}/{name}/model.safetensors")
+    verdict(f"{name}: memory near the file's", " values of e4m3" in line and size < 1.06 * file, f"{line}; the file has {file}")
+
+
+def infinite_scale(name):
+    """A scale whose numbers a block can't hold: refused, and with --quant they are the reference's."""
+    tensors = read(f"{WORK}/{name}/model.safetensors")
+    key = "model.layers.1.mlp.up_proj.weight_scale_inv"
+    scale = tensors[key][1].copy()
+    scale[1, 0] = 2.0**120
+    with open(f"{WORK}/{name}/config.json") as f:
+        publish("beyond", json.load(f), {**tensors, key: ("F32", scale)})
+    code, _, err = lathe("run", "beyond", "-p", "3", "-n", "1")
+    verdict(f"{name}: a scale beyond blocks", code != 0 and '"model.layers.1.mlp.up_proj.weight"[128, 0] is in a block whose scale is infinite' in err and "=bf16 keeps it" in err, err)
+    code, _, err = lathe("eval", "beyond", "-p", "3", "--quant", "f32")
+    verdict(f"{name}: a scale beyond blocks, with --quant", code == 0, err)
+
+
+def tied_to_codes():
+    """Rows of an embedding that is the head too, and stays codes: the lookup takes single numbers, the head products."""
+    config = {**WIDE, "quantization_config": {"quant_method": "fp8", "activation_scheme": "dynamic"}}
+    tensors = hashed(WIDE, "tied")
+    codes, exact = {}, {}
+    for key, (_, x) in tensors.items():
+        codes[key] = exact[key] = ("BF16", bf16(x))
+        if "embed_tokens" in key:
+            parts, number = eight_bit_parts(key.removesuffix(".weight"), x, 1, 0)
+            codes.pop(key)
+            codes.update(parts)
+            exact[key] = ("F32", number)
+    publish("tied", config, codes)
+    publish("tied-exact", WIDE, exact)
+    outputs = outputs_of("tied")
+    line = bytes_of_plan("tied")[1]
+    verdict("tied: an embedding of codes, as the head too", outputs == outputs_of("tied-exact") and " values of e4m3" in line, str(outputs)[:300] + line)
+    same_everywhere("tied", "tied", outputs)
+
+
 def ways_of_codes(name):
     """The ways in which a model's weights are read, with codes."""
     first = lathe("run", name, "-p", "3 1 4", "-n", "8", "--hash")
@@ -418,8 +488,12 @@ def ways_of_codes(name):
     code, _, err = lathe("golden", "record", name, "-o", "packed.golden", "--target", "scalar")
     checked = lathe("golden", "check", "packed.golden", "--target", "native", "--jit", "tcc")
     verdict(f"{name}: golden", code == 0 and checked[0] == 0, err + checked[2])
-    code, _, err = lathe("build", name, "--main", "--target", "scalar", "-o", "packed.c")
-    done = lathe("run", name, "--weights", "packed.weights", "--target", "scalar", "-p", "3 1 4", "-n", "8", "--hash")
+    if os.environ.get("LATHE_TESTS", "all") != "quick":
+        others = [line.split()[0] for line in lathe("targets")[1].decode().splitlines() if line.split()[1:2] == ["emulated"]] + ["portable"]
+        checked = lathe("golden", "check", "packed.golden", "--jit", "cc", *(word for t in others for word in ("--target", t)))
+        verdict(f"{name}: golden, ahead of time for {', '.join(others)}", checked[0] == 0, checked[1].decode() + checked[2])
+    code, _, err = lathe("build", name, "--main", "--target", "scalar", "-o", f"{name}.c")
+    done = lathe("run", name, "--weights", f"{name}.weights", "--target", "scalar", "-p", "3 1 4", "-n", "8", "--hash")
     verdict(f"{name}: a packed file is read as it is", code == 0 and done[:2] == first[:2] and done[2].splitlines()[-1:] == first[2].splitlines()[-1:], err + done[2] + first[2])
     code, out, err = lathe("verify", name, "--jit", "tcc")
     verdict(f"{name}: verify", code == 0, out.decode() + err)
@@ -441,6 +515,13 @@ def stay_codes():
     int4("wide-compressed-32", WIDE, "compressed", 32, "int4_32")
     int4("wide-compressed-128", WIDE, "compressed", 128, "int4_128")
     ways_of_codes("wide-awq-128")
+    fp8_stays("wide-fp8", WIDE, 128, 128)
+    fp8_stays("wide-fp8-rows", WIDE, 1, 0)
+    fp8_stays("wide-fp8-tensor", WIDE, 0, 0)
+    fp8_stays("deepseek-e4m3", {**DEEPSEEK, "hidden_size": 128, "moe_intermediate_size": 128, "v_head_dim": 32}, 128, 128)
+    ways_of_codes("wide-fp8")
+    infinite_scale("wide-fp8")
+    tied_to_codes()
     experts()
 
 
