@@ -249,7 +249,7 @@ void panel_block(Storage s, const uint8_t *const row[16], uint8_t *to)
                                                   uint8_t *to) = {BLOCK_STORAGES(PUT, )};
 #undef PUT
         memset(to, 0,
-               (size_t)(storage_info[s].bytes * ck_type_values(storage_type(s)) / storage_info[s].codes));
+               (size_t)(storage_info[s].bytes * ck_type_values(storage_type(s)) / storage_steps(s)));
         for (int lane = 0; lane < LANES; lane++)
                 if (row[lane])
                         put[s](row[lane], lane, to);

@@ -54,7 +54,7 @@ static DamageRows damage_rows(const Weight *w)
 /* Numbers [n] as they are after rounding to the type; false: it can't hold them. */
 static bool damage_rounded(Storage s, const float *x, const float *weight, int64_t n, float *to)
 {
-        const int steps = storage_info[s].codes;
+        const int steps = storage_steps(s);
         const CkType type = storage_type(s);
         uint8_t block[512];
         for (int64_t i = 0; !is_in_blocks(s) && i < n; i++) {
