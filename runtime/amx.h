@@ -139,23 +139,16 @@ KERNEL void amx_lines_of_256(AmxLines *to, int storage, const uint8_t *p)
         }
 }
 
-/* add_dots() for the rows of a tile whose sums are there.  `codes` are those of the first row; rows after `last` have its scale. */
-KERNEL void amx_add_dots(v16 *sum, int storage, int32_t (*dot)[16], const uint8_t *p, const int8_t *codes,
-                         int k, int64_t block, int last)
+/* add_dots() for the rows of a tile whose sums are there.  kept: scales and sums of the rows' codes; d, m: of the block. */
+KERNEL void amx_add_dots(v16 *sum, int storage, int32_t (*dot)[16], const CodesOf32 *const *kept, int block,
+                         v16 d, v16 m)
 {
-        const uint16_t *half = (const uint16_t *)(const void *)p;
-        const v16 d = storage == STORAGE_MXFP4 || (has_zeros(storage) && has_bf16_scales(p))
-                              ? v_load_bf16(half)
-                              : v_load_f16(half);
         UNROLL
         for (int i = 0; i < AMX_ROWS; i++) {
-                const CodesOf32 *x = codes_of_32(codes + (i < last ? i : last) * CODES_BYTES(k), k, block);
-                sum[i] = v_fma(v_of_n(_mm512_loadu_si512(dot[i])), v_mul(d, v_set1(x->scale)), sum[i]);
-#if HAS_Q4_1 || HAS_Q5_1
+                const v16 scale = v_set1(kept[i][block].scale);
+                sum[i] = v_fma(v_of_n(_mm512_loadu_si512(dot[i])), v_mul(d, scale), sum[i]);
                 if (has_minima(storage))
-                        sum[i] = v_fma(v_set1((float)x->sum), v_mul(v_load_f16(half + 16), v_set1(x->scale)),
-                                       sum[i]);
-#endif
+                        sum[i] = v_fma(v_set1((float)kept[i][block].sum), v_mul(m, scale), sum[i]);
         }
 }
 
@@ -240,8 +233,16 @@ KERNEL void amx_panel_of_32(const AmxPanel *a, int storage, const uint8_t *p, in
         AmxLines lines;
         AmxSums dots[2];
         const void *of[AMX_BLOCKS];
-        for (int i = 0; i < n; i++)
-                of[i] = amx_lines_of_32(&lines.line[0][8 * i], storage, p + i / parts * bytes, i % parts);
+        v16 d[AMX_BLOCKS], m[AMX_BLOCKS];
+        for (int i = 0; i < n; i++) {
+                const uint8_t *block = p + i / parts * bytes;
+                const uint16_t *half = (const uint16_t *)(const void *)block;
+                of[i] = amx_lines_of_32(&lines.line[0][8 * i], storage, block, i % parts);
+                d[i] = storage == STORAGE_MXFP4 || (has_zeros(storage) && has_bf16_scales(block))
+                               ? v_load_bf16(half)
+                               : v_load_f16(half);
+                m[i] = has_minima(storage) ? v_load_f16(half + 16) : v_set1(0);
+        }
         for (int64_t tile = 0; tile <= a->tiles; tile++) {
                 const int8_t *x = a->codes + amx_row(a, tile) * row;
                 for (int i = 0; tile < a->tiles && i < n; i += 2) {
@@ -257,9 +258,13 @@ KERNEL void amx_panel_of_32(const AmxPanel *a, int storage, const uint8_t *p, in
                 UNROLL
                 for (int i = 0; i < AMX_ROWS; i++)
                         sum[i] = fresh ? v_set1(0) : v_load(acc + i * a->acc_row);
+                const CodesOf32 *kept[AMX_ROWS];
+                for (int i = 0; i < AMX_ROWS; i++)
+                        kept[i] = codes_of_32(
+                                a->codes + (amx_row(a, tile - 1) + (i < a->rows ? i : a->rows - 1)) * row,
+                                a->k, first);
                 for (int i = 0; i < n; i++)
-                        amx_add_dots(sum, storage, dots[1 - tile % 2].of[i], p + i / parts * bytes,
-                                     a->codes + amx_row(a, tile - 1) * row, a->k, first + i, a->rows - 1);
+                        amx_add_dots(sum, storage, dots[1 - tile % 2].of[i], kept, i, d[i], m[i]);
                 UNROLL
                 for (int i = 0; i < AMX_ROWS; i++)
                         v_store(acc + i * a->acc_row, sum[i]);
