@@ -95,7 +95,7 @@ KERNEL c64 amx_line(int storage, const uint8_t *codes, int line)
         return _mm512_sub_epi8(code_line(storage, codes, line), _mm512_set1_epi8((char)code_offset(storage)));
 }
 
-/* Whether numbers times scales of a block of 256 fit 7 bits. */
+/* Planes of a block of 256: one where numbers times scales fit a byte. */
 KERNEL int amx_planes(int storage)
 {
         return storage == STORAGE_Q2_K || storage == STORAGE_TQ1_0 || storage == STORAGE_TQ2_0 ? 1 : 2;

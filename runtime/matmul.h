@@ -295,7 +295,7 @@ KERNEL void matmul_tiles_of_blocks(const Matmul *m, const Chunk *c, int storage,
 KERNEL void matmul_tiles_of_amx(const Matmul *m, const Chunk *c, int storage, int panels)
 {
         const int large = step_values(storage) == 256, parts = large ? 1 : (int)step_values(storage) / 32,
-                  at_once = large ? 1 : AMX_BLOCKS / parts;
+                  each = large ? 1 : AMX_BLOCKS / parts;
         AmxPanel a = {.acc_row = panels * 16,
                       .codes = m->codes,
                       .row0 = m->row0,
@@ -306,9 +306,8 @@ KERNEL void matmul_tiles_of_amx(const Matmul *m, const Chunk *c, int storage, in
         amx_begin(a.rows, large ? 64 : 32);
         for (int j = 0; j < c->panels; j++) {
                 a.acc = c->sums + 16 * j;
-                for (int64_t p = 0; p < c->steps; p += at_once) {
-                        const int64_t at = j * m->depth + p,
-                                      n = c->steps - p < at_once ? c->steps - p : at_once;
+                for (int64_t p = 0; p < c->steps; p += each) {
+                        const int64_t at = j * m->depth + p, n = c->steps - p < each ? c->steps - p : each;
                         const uint8_t *w =
                                 (const uint8_t *)m->w + (c->panel * m->depth + c->first + at) * m->bytes;
                         for (int64_t line = 0; line < n * m->bytes; line += 64)

@@ -373,7 +373,7 @@ static bool auto_open(AutoChoice *c, const CommandOptions *o, const Importance *
         if (!model_elaborate(m, &plain, m->graph->name))
                 return false;
         CkError error;
-        Checkpoint *file = o->weights ? checkpoint_open(o->weights, &error) : NULL;
+        Checkpoint *file = o->weights ? open_checkpoint(o, &error) : NULL;
         if (o->weights && !file) {
                 m->env_error |= error.environment;
                 return auto_refuse(c, error.message);
@@ -393,7 +393,7 @@ static uint64_t auto_key(const Model *m, const CommandOptions *o, const char *li
         CommandOptions plain = *o;
         memset(plain.off, 0, sizeof plain.off);
         uint64_t key = hash_calibration(hash_model(HASH_START, m, &plain), o);
-        key = o->weights ? hash_file_identity(key, o->weights) : key;
+        key = hash_adapters(o->weights ? hash_file_identity(key, o->weights) : key, o);
         return hash_bytes(key, list, strlen(list) + 1);
 }
 

@@ -1,6 +1,6 @@
 /* Assigns the tensors of an adapter to those of a checkpoint, by peft's names of modules.
  *
- *   MODULE.lora_A.weight [r, in], MODULE.lora_B.weight [out, r]    change MODULE.weight: [out, in], or [in, out] as of GPT-2
+ *   MODULE.lora_A.weight [r, in], MODULE.lora_B.weight [out, r]    change MODULE.weight: [out, in], or [in, out] of a Conv1D
  *   MODULE.lora_embedding_A [r, rows], MODULE.lora_embedding_B [columns, r]    change MODULE.weight [rows, columns]
  *   MODULE.lora_magnitude_vector [out]    DoRA
  *   MODULE.lora_B.bias [out]    changes MODULE.bias

@@ -146,9 +146,10 @@ static bool old_entries(OldMatrix *r, Arena *arena, ImportanceEntries *all)
 
 static bool old_matrix(Arena *arena, const char *path, ImportanceEntries *all, CkError *err)
 {
-        OldMatrix r = {.file = fopen(path, "rb"), .path = path, .err = err};
+        const char *why;
+        OldMatrix r = {.file = input_open(path, &why), .path = path, .err = err};
         if (!r.file)
-                return ck_lack(err, "%s: cannot open: %s", path, strerror(errno));
+                return ck_lack(err, "%s: cannot open: %s", path, why);
         bool good = !fseeko(r.file, 0, SEEK_END) && (r.left = ftello(r.file)) >= 0 &&
                     !fseeko(r.file, 0, SEEK_SET);
         if (!good)
@@ -237,26 +238,31 @@ static bool gguf_matrix(Arena *arena, const char *path, ImportanceEntries *all, 
 
 /* ---- both ---- */
 
-/* The first four bytes are "GGUF", or a number of entries below 2^24, which no text begins with. */
-bool importance_is_matrix(const char *path)
+/* The first four bytes of a file; "\1\1\1\1" if it has fewer. */
+static void first_bytes(const char *path, unsigned char begin[4])
 {
-        unsigned char begin[4] = {1, 1, 1, 1};
-        FILE *file = fopen(path, "rb");
-        bool whole = file && fread(begin, 1, sizeof begin, file) == sizeof begin;
+        const char *why;
+        FILE *file = input_open(path, &why);
+        if (!file || fread(begin, 1, 4, file) != 4)
+                memset(begin, 1, 4);
         if (file)
                 fclose(file);
-        return whole && (!memcmp(begin, "GGUF", sizeof begin) || begin[3] == 0);
+}
+
+/* They are "GGUF", or a number of entries below 2^24, which no text begins with. */
+bool importance_is_matrix(const char *path)
+{
+        unsigned char begin[4];
+        first_bytes(path, begin);
+        return !memcmp(begin, "GGUF", sizeof begin) || begin[3] == 0;
 }
 
 bool importance_entries(Arena *arena, const char *path, ImportanceEntries *all, CkError *err)
 {
-        unsigned char begin[4] = {0};
-        FILE *file = fopen(path, "rb");
-        bool is_gguf = file && fread(begin, 1, sizeof begin, file) == sizeof begin &&
-                       !memcmp(begin, "GGUF", sizeof begin);
-        if (file)
-                fclose(file);
+        unsigned char begin[4];
+        first_bytes(path, begin);
         *all = (ImportanceEntries){0};
         input_read(path);
-        return (is_gguf ? gguf_matrix : old_matrix)(arena, path, all, err) && entries_sort(all, path, err);
+        return (memcmp(begin, "GGUF", sizeof begin) ? old_matrix : gguf_matrix)(arena, path, all, err) &&
+               entries_sort(all, path, err);
 }

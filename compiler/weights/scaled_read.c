@@ -11,35 +11,6 @@
 
 enum { MAX_CODES = 256 };
 
-/* ---- numbers of codes ---- */
-
-static float value_of_e4m3(unsigned code)
-{
-        const uint32_t sign = (uint32_t)(code & 0x80u) << 24, rest = code & 0x7fu;
-        if (rest == 0x7f)
-                return f32_of_bits(sign | 0x7fc00000u);
-        if (rest < 8) /* subnormal: a multiple of 2^-9 */
-                return f32_of_bits(sign | f32_bits((float)rest * 0x1p-9f));
-        return f32_of_bits(sign | ((rest >> 3) + 120) << 23 | (rest & 7u) << 20);
-}
-
-float code_value(CodeValue value, int bits, unsigned code)
-{
-        static const float e2m1[8] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
-        switch (value) {
-        case VALUE_E4M3: return value_of_e4m3(code);
-        case VALUE_E5M2: return f16_to_f32((uint16_t)(code << 8));
-        case VALUE_E2M1: return code & 8u ? -e2m1[code & 7u] : e2m1[code];
-        case VALUE_SIGNED: return (float)(int8_t)code;
-        case VALUE_CENTRED: return (float)((int)code - (1 << (bits - 1)));
-        case VALUE_NEXT: return (float)((code + 1) & ((1u << bits) - 1));
-        case VALUE_TERNARY: return (float)((int)code - 1);
-        case VALUE_PLAIN:
-        case VALUE_UNUSED: break;
-        }
-        return (float)code;
-}
-
 /* ---- one row ---- */
 
 CodeRow code_row(const CodeField *f, int64_t batch, int64_t row)

@@ -5,17 +5,11 @@
  * separately, in the order of GGUF's own tools, so that the floats have the same bits. */
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "adapter_private.h"
 #include "book_types_private.h"
 #include "scaled_private.h"
 
-enum {
-        MAX_VALUES = 256,
-        SMALL = 32,
-        LARGE = 256
-}; /* number of values in a block: maximum, and the two usual ones */
+enum { SMALL = 32, LARGE = 256 }; /* number of values in a block: maximum, and the two usual ones */
 
 static uint16_t u16_at(const unsigned char *at)
 {
@@ -308,6 +302,35 @@ static void widen_int4_128(const unsigned char *from, int64_t blocks, float *to)
         widen_int4(from, blocks, 128, to);
 }
 
+/* ---- numbers of codes ---- */
+
+static float value_of_e4m3(unsigned code)
+{
+        const uint32_t sign = (uint32_t)(code & 0x80u) << 24, rest = code & 0x7fu;
+        if (rest == 0x7f)
+                return f32_of_bits(sign | 0x7fc00000u);
+        if (rest < 8) /* subnormal: a multiple of 2^-9 */
+                return f32_of_bits(sign | f32_bits((float)rest * 0x1p-9f));
+        return f32_of_bits(sign | ((rest >> 3) + 120) << 23 | (rest & 7u) << 20);
+}
+
+float code_value(CodeValue value, int bits, unsigned code)
+{
+        static const float e2m1[8] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+        switch (value) {
+        case VALUE_E4M3: return value_of_e4m3(code);
+        case VALUE_E5M2: return f16_to_f32((uint16_t)(code << 8));
+        case VALUE_E2M1: return code & 8u ? -e2m1[code & 7u] : e2m1[code];
+        case VALUE_SIGNED: return (float)(int8_t)code;
+        case VALUE_CENTRED: return (float)((int)code - (1 << (bits - 1)));
+        case VALUE_NEXT: return (float)((code + 1) & ((1u << bits) - 1));
+        case VALUE_TERNARY: return (float)((int)code - 1);
+        case VALUE_PLAIN:
+        case VALUE_UNUSED: break;
+        }
+        return (float)code;
+}
+
 /* ---- floats of 8 bits with a scale in f32 ---- */
 
 static void widen_scaled_floats(const unsigned char *from, int64_t blocks, CodeValue value, float *to)
@@ -394,111 +417,4 @@ bool ck_type_of_gguf(uint32_t number, CkType *type)
                         return true;
                 }
         return false;
-}
-
-/* ---- reading ---- */
-
-/* Checks the file's size first: access beyond the end of a truncated file would kill the process. */
-static bool still_whole(const CkFile *file)
-{
-        struct stat status;
-        return !fstat(file->descriptor, &status) && status.st_size >= file->size;
-}
-
-static bool can_read(const CkTensor *tensor, int64_t first, int64_t count)
-{
-        return types[tensor->dtype].widen && first >= 0 && count >= 0 && first <= tensor->count - count &&
-               (tensor->adapted  ? can_read(adapted_base(tensor), 0, 0)
-                : tensor->scaled ? scaled_is_whole(tensor)
-                                 : still_whole(tensor->file));
-}
-
-/* Converts whole blocks directly, and the requested part of a block at either end. */
-static void widen_tensor(const CkTensor *tensor, int64_t first, int64_t count, float *out)
-{
-        int64_t values = types[tensor->dtype].values, bytes = types[tensor->dtype].bits / 8, n;
-        float block[MAX_VALUES];
-        if (tensor->scaled) {
-                scaled_read(tensor, first, count, out);
-                return;
-        }
-        for (; count; first += n, out += n, count -= n) {
-                int64_t skipped = first % values;
-                const unsigned char *from = (const unsigned char *)tensor->data + first / values * bytes;
-                if (!skipped && count >= values) {
-                        n = count - count % values;
-                        types[tensor->dtype].widen(from, n / values, out);
-                        continue;
-                }
-                n = values - skipped < count ? values - skipped : count;
-                types[tensor->dtype].widen(from, 1, block);
-                memcpy(out, block + skipped, (size_t)n * sizeof *out);
-        }
-}
-
-bool checkpoint_read_f32(const CkTensor *tensor, int64_t first, int64_t count, float *out)
-{
-        if (!can_read(tensor, first, count))
-                return false;
-        if (tensor->adapted)
-                return adapted_read_f32(tensor, first, count, out);
-        widen_tensor(tensor, first, count, out);
-        return true;
-}
-
-bool checkpoint_read_f64(const CkTensor *tensor, int64_t first, int64_t count, double *out)
-{
-        enum { AT_ONCE = 1024 };
-        float part[AT_ONCE];
-        if (!can_read(tensor, first, count))
-                return false;
-        if (tensor->adapted)
-                return adapted_read(tensor, first, count, out);
-        if (tensor->dtype == CK_F64) {
-                if (count)
-                        memcpy(out, (const char *)tensor->data + 8 * first, (size_t)count * sizeof *out);
-                return true;
-        }
-        if (tensor->dtype == CK_I64) {
-                for (int64_t i = 0, x; i < count; i++) {
-                        memcpy(&x, (const char *)tensor->data + 8 * (first + i), sizeof x);
-                        out[i] = (double)x;
-                }
-                return true;
-        }
-        for (int64_t done = 0; done < count;) {
-                int64_t n = count - done < AT_ONCE ? count - done : AT_ONCE;
-                widen_tensor(tensor, first + done, n, part);
-                for (int64_t i = 0; i < n; i++)
-                        out[done + i] = part[i];
-                done += n;
-        }
-        return true;
-}
-
-bool checkpoint_same_numbers(const CkTensor *a, const CkTensor *b)
-{
-        enum { MOST = 4096 };
-        double x[MOST], y[MOST];
-        if (a->rank != b->rank || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) != 0)
-                return false;
-        for (int64_t at = 0, n; at < a->count; at += n) {
-                n = a->count - at < MOST ? a->count - at : MOST;
-                if (!checkpoint_read_f64(a, at, n, x) || !checkpoint_read_f64(b, at, n, y) ||
-                    memcmp(x, y, (size_t)n * sizeof *x) != 0)
-                        return false;
-        }
-        return true;
-}
-
-void checkpoint_let_go(const CkTensor *tensor, int64_t first, int64_t count)
-{
-        int64_t values = types[tensor->dtype].values, bytes = types[tensor->dtype].bits / 8;
-        const char *data = (const char *)tensor->data;
-        if (tensor->adapted)
-                checkpoint_let_go(adapted_base(tensor), first, count);
-        else if (tensor->scaled)
-                scaled_let_go(tensor, first, count);
-        else
-                pages_let_go(data + first / values * bytes, data + (first + count) / values * bytes);
 }
