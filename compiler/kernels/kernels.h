@@ -63,7 +63,7 @@ bool target_is_wasm(const Target *t);
 /* no earlier row has the same vectors, so its f32 code differs */
 bool target_has_own_vectors(const Target *t);
 bool target_runs_here(const Target *t);
-bool target_has_amx(const Target *t); /* products of several rows use runtime/amx.h */
+bool target_has_amx(const Target *t);  /* products of several rows use runtime/amx.h */
 bool target_is_cross(const Target *t); /* for another machine, with a compiler and an emulator */
 
 enum {

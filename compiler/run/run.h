@@ -126,8 +126,9 @@ void product_timer_free(ProductTimer *timer);
 double product_seconds(const ProductTimer *timer, int64_t rows, const ProductTiling *tiling);
 
 /* The kernels compiled into lathe for a target, which code made by libtcc calls (jit_private.h). */
-const char *lacks_kernels(Arena *a, const Target *t); /* why libtcc's code for it can't run here; NULL: it can */
-bool has_kernels(const Target *t); /* whether the kernels for libtcc's code are linked */
+const char *lacks_kernels(Arena *a,
+                          const Target *t); /* why libtcc's code for it can't run here; NULL: it can */
+bool has_kernels(const Target *t);          /* whether the kernels for libtcc's code are linked */
 
 /* A tokenizer for a model. */
 

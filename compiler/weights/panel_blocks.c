@@ -248,8 +248,7 @@ void panel_block(Storage s, const uint8_t *const row[16], uint8_t *to)
         static void (*const put[WEIGHT_STORAGES])(const uint8_t *from, int64_t lane,
                                                   uint8_t *to) = {BLOCK_STORAGES(PUT, )};
 #undef PUT
-        memset(to, 0,
-               (size_t)(storage_info[s].bytes * ck_type_values(storage_type(s)) / storage_steps(s)));
+        memset(to, 0, (size_t)(storage_info[s].bytes * ck_type_values(storage_type(s)) / storage_steps(s)));
         for (int lane = 0; lane < LANES; lane++)
                 if (row[lane])
                         put[s](row[lane], lane, to);
