@@ -15,7 +15,7 @@
 enum {
         MAX_OVERRIDES = 64,
         MAX_LIST = 256,
-        MAX_TARGETS = 8,
+        MAX_TARGETS = 16,
         MAX_TAPS = 64,
         MAX_ADAPTERS = 16,
         MAX_SLOTS = 1024,
