@@ -328,7 +328,7 @@ bool quant_names(const char *list, const Weight *w, int64_t slot);
  * message. */
 const char *quant_settled(Model *m, const CommandOptions *o, const char *list);
 
-/* calibrate.c: after a model was elaborated again for other work: what it was, with the arena, which has grown. */
+/* calibrate.c: sets a model that was elaborated again for other work to what it was before; it keeps its arena, which has grown. */
 void model_restore(Model *m, Model *was);
 /* calibrate.c: weights of the quantisation errors, by the file of --calibrate, computed once, and cached;
  * NULL after a message. */

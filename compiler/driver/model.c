@@ -148,9 +148,8 @@ static bool split_by_options(Model *m, const CommandOptions *o, const Weights *w
                 }
         if (pairs > UINT8_MAX) {
                 fprintf(stderr,
-                        "lathe: two lists of storage types give the weights %d pairs of types; at most %d "
-                        "are "
-                        "possible\n",
+                        "lathe: two lists of storage types give the weights %d pairs of types; expected at "
+                        "most %d\n",
                         pairs, UINT8_MAX);
                 return false;
         }

@@ -17,7 +17,7 @@
 #include "run/jit_private.h"
 #include "weights/weights.h"
 
-/* Outputs whose bits of codes and scales are all 1, and all 0; from the last one on floats may be special. */
+/* Outputs whose bits of codes and scales are all 1, and all 0.  Of FP8 only LARGEST and SPECIAL have numbers that are NaN or infinite. */
 enum { LARGEST = 2, LEAST = 3, SPECIAL = 5 };
 enum { ROWS = 29, OUTPUTS = 70, PANELS = 6, DEPTH = 1024, SCRATCH = 6 * 16 * (192 + 16) };
 
